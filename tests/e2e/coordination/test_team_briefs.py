@@ -120,10 +120,10 @@ def test_clones_are_told_of_each_other_through_a_server(
     for one in agents:
         by_command = one("brief").out
         check_brief(by_command, [other for other in agents if other is not one])
-        assert "the server said so" not in by_command
+        assert "(from the server, " not in by_command
         told, loaded = one.start_by_hook(f"new-{one.name}")
         check_brief(told, agents)
-        assert re.search(r"^Other agents .* \(the server said so \d+ s ago\):$", told, re.MULTILINE)
+        assert re.search(r"^Other agents .* \(from the server, \d+ s ago\):$", told, re.MULTILINE)
         assert "passdown.services.coordination.team_input" in loaded
         assert not [name for name in loaded if name.startswith("psycopg")]
 
@@ -131,4 +131,4 @@ def test_clones_are_told_of_each_other_through_a_server(
     away = agents[0]("brief")
     assert "does not answer" in away.err
     check_brief(away.out, agents[1:])
-    assert "(the server said so " in away.out
+    assert "(from the server, " in away.out

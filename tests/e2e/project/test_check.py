@@ -454,8 +454,8 @@ def test_a_file_that_changed_while_the_question_stood_is_not_written(tmp_path: P
     assert done == Done(
         5,
         f"{TWO_NOWS_SHOWN}{QUESTION}y\n"
-        "passdown: LEDGER.md has changed in the meantime; nothing was written\n"
-        "  hint: run the command again; the newer text was kept\n",
+        "passdown: LEDGER.md has changed since; nothing was written\n"
+        "  hint: run the command again; nothing was overwritten\n",
         "",
     )
     assert read(path) == newer

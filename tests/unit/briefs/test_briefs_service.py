@@ -58,7 +58,7 @@ def test_without_anything_there_is_a_brief_all_the_same() -> None:
     place.repository.there = False
 
     assert (
-        'Goal:\nnone yet. Record it when you know it: `passdown goal "…"`\nNow:\nnot stated'
+        'Goal:\nnone yet. Record it when you know it: `passdown goal "…"`\nNow:\nnone yet'
         in brief_of(place, None).body
     )
 
@@ -428,7 +428,7 @@ def test_the_banner_lists_the_newest_events() -> None:
     assert lines[:2] == ["Passdown: 13 events combined", "  remote-1  2026-01-11 11:00Z  Step 0"]
     assert lines[-3:] == [
         "  and 8 earlier: `passdown log --all`",
-        "Goal: not stated",
+        "Goal: none yet",
         "Now: Step 0",
     ]
 

@@ -107,7 +107,7 @@ def test_without_git_session_and_events_it_says_so(command: Caller) -> None:
         "Goal:",
         'none yet. Record it when you know it: `passdown goal "…"`',
         "Now:",
-        "not stated",
+        "none yet",
     ]
     assert lines[-1] == lines[0].replace("begins", "ends")
 

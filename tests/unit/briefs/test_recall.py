@@ -154,7 +154,7 @@ def test_recall_is_shown_in_80_columns() -> None:
     shown = render_recall([row(), row(sessions=20, is_plain=True, characters=2_000, is_head_first=False)])
 
     assert shown.splitlines() == [
-        "facts in force that a brief shows whole",
+        "facts in force that a brief shows in full",
         "",
         "sessions  kinds    budget   head  decisions  questions  rules    near  tokens",
         "   1,000    all     1,500  whole          5          3      5  4 of 9   1,000",

@@ -51,7 +51,7 @@ def part(text: str) -> list[str]:
     lines = text.splitlines()
     starts = ("Other agents", "Ready tasks")
     at = next((number for number, line in enumerate(lines) if line.startswith(starts)), len(lines))
-    end = next((number for number, line in enumerate(lines[at:], at) if line == "Where to look:"), len(lines))
+    end = next((number for number, line in enumerate(lines[at:], at) if line == "More:"), len(lines))
     return lines[at:end]
 
 
@@ -79,7 +79,7 @@ def test_a_brief_names_the_others_with_tasks_and_files_and_the_first_ready_tasks
         *(f"ready: `passdown claim {name}` > Title of {name}" for name in ("t-a", "t-b", "t-c")),
     ]
     assert part(hosts.run("birch", "brief").out) == told
-    assert part(hosts.run("amber", "brief").out)[1] == f"({birch}, 0 s, on main) > (nothing stated)"
+    assert part(hosts.run("amber", "brief").out)[1] == f"({birch}, 0 s, on main) > (no status yet)"
 
 
 def test_without_a_session_the_brief_names_everybody(hosts: Hosts) -> None:
@@ -93,7 +93,7 @@ def test_without_a_session_the_brief_names_everybody(hosts: Hosts) -> None:
     assert told == [
         "Other agents working here, and ready tasks:",
         f"({hosts.agent('birch')}, 0 s, on main) > files: src/",  # who holds something comes first
-        f"({hosts.agent('amber')}, 0 s, on main) > (nothing stated)",
+        f"({hosts.agent('amber')}, 0 s, on main) > (no status yet)",
         "ready for docs: `passdown claim t-a` > A title",
     ]
 
@@ -262,7 +262,7 @@ def test_a_hook_tells_what_a_server_said_and_how_long_ago(
 
     told = part(context(server.begin("amber", AMBER)))
 
-    title = f"Other agents working here, and ready tasks (the server said so {said} ago):"
+    title = f"Other agents working here, and ready tasks (from the server, {said} ago):"
     assert told == [title, *far(said)]
     assert server.host.log() == ""
 
@@ -276,7 +276,7 @@ def test_a_copy_that_an_older_version_wrote_tells_who_holds_files(server: Server
     told = part(context(server.begin("amber", AMBER)))
 
     assert told == [
-        "Other agents working here (the server said so 0 s ago):",
+        "Other agents working here (from the server, 0 s ago):",
         "(far-1, 0 s) > files: src/",
     ]
 
@@ -298,7 +298,7 @@ def test_who_was_silent_when_the_server_was_asked_does_not_work(server: ServerTe
     told = part(context(server.begin("amber", AMBER)))
 
     assert [line for line in told if "far-1" in line] == []
-    assert "(near-1, 0 s) > (nothing stated)" in told
+    assert "(near-1, 0 s) > (no status yet)" in told
 
 
 def test_what_the_session_holds_is_what_its_journal_says(server: ServerTeam) -> None:
@@ -331,7 +331,7 @@ def test_a_command_that_gets_no_answer_tells_what_was_said_last(server: ServerTe
     done = server.run("amber", "brief")
 
     assert "does not answer" in done.err
-    assert part(done.out)[0].endswith("(the server said so 4 min ago):")
+    assert part(done.out)[0].endswith("(from the server, 4 min ago):")
     assert part(done.out)[1:] == far("4 min")
 
 

@@ -268,8 +268,8 @@ def test_a_file_that_has_changed_meanwhile_is_not_written() -> None:
         write_repair(below, Repair(path="a.md", before="before", after="after"))
 
     assert (refused.value.message, refused.value.hint) == (
-        "a.md has changed in the meantime; nothing was written",
-        "run the command again; the newer text was kept",
+        "a.md has changed since; nothing was written",
+        "run the command again; nothing was overwritten",
     )
     assert below.read("a.md") == b"newer"
 

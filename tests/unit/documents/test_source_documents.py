@@ -318,7 +318,7 @@ def test_a_text_that_no_event_can_hold_stays_in_its_document(command: Caller, pr
     done = command("handoff", "create")
 
     assert done.code != 0
-    assert "is longer than an event" in done.err
+    assert "is too long for one event" in done.err
     assert "界" * 400_000 in (project.folder / STREAM).read_text(encoding="utf-8")
     assert not (project.folder / EVENTS).exists()
 

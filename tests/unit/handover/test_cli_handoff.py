@@ -173,7 +173,7 @@ def test_show_prints_a_handoff_as_it_is(command: Caller) -> None:
     missing = command("handoff", "show", "none")
     assert (missing.code, missing.err) == (
         2,
-        "passdown: there is no handoff none\n  hint: `passdown handoff list` lists the handoffs\n",
+        "passdown: there is no handoff none\n  hint: run `passdown handoff list` to see them\n",
     )
 
 

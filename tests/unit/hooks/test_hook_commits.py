@@ -162,7 +162,7 @@ def test_at_most_one_checkpoint_is_committed_in_thirty_minutes_and_the_next_turn
     waiting = scene.waiting()
     assert waiting is not None
     assert waiting["reason"] == (
-        "the last checkpoint commit was 16 min ago; there is at most one in 30 minutes"
+        "the last checkpoint commit was 16 min ago, and they are at least 30 minutes apart"
     )
     assert waiting["until"] == (NOON + timedelta(minutes=30)).isoformat()
 
@@ -229,7 +229,7 @@ def test_a_start_does_not_commit_for_a_running_session(scene: Scene) -> None:
     assert scene.own() == []
     waiting = scene.waiting()
     assert waiting is not None
-    assert waiting["reason"] == "they are committed when their session has ended"
+    assert waiting["reason"] == "they are committed when their session ends"
 
 
 @pytest.mark.requirement("C117", "C42")
@@ -441,7 +441,7 @@ def test_the_commit_that_a_start_could_not_make_is_made_by_a_turn(scene: Scene, 
     assert waiting["reason"] == reason
 
     clear(scene)
-    assert (scene.waiting() or {})["reason"] == "the next start of a session commits them"
+    assert (scene.waiting() or {})["reason"] == "the next session start commits them"
     scene.turn(NEXT)
 
     assert scene.own() == ["passdown: 1 event, view, 1 document"]
@@ -566,7 +566,7 @@ def test_a_commit_that_fails_is_logged_and_the_host_is_answered(
 
     answer = scene.start(NEXT)
 
-    assert answer["systemMessage"].startswith("Passdown: ")
+    assert answer["systemMessage"].startswith("Passdown is on. ")
     assert "SessionStart: not committed: " in scene.host.log()
 
 
@@ -620,4 +620,4 @@ def test_a_status_says_who_commits_what_a_running_session_published(scene: Scene
     scene.command("done", "one", "--session", HOST)
     scene.command("publish", "--session", HOST)
 
-    assert (scene.waiting() or {})["reason"] == "the end of a turn or of the session commits them"
+    assert (scene.waiting() or {})["reason"] == "they are committed at the end of the turn or session"

@@ -70,13 +70,11 @@ def test_a_start_reads_the_newest_events_and_says_how_many_it_did_not_read(cold:
     answer = cold.start()
 
     brief = context(answer)
-    assert "read: the newest 20 events; not read: 80 files. `passdown brief` reads all" in brief
+    assert "Only the newest 20 events were read; not read yet: 80 files. `passdown brief` reads all" in brief
     assert "did 99" in brief
     assert "choice 80" in brief
     assert "choice 70" not in brief
-    assert answer["systemMessage"].startswith(
-        "Passdown: 20 events combined; not read yet: 80 files of events ("
-    )
+    assert answer["systemMessage"].startswith("Passdown: 20 events combined; 80 event files not read yet (")
     assert cold.host.log() == ""
 
 
@@ -86,15 +84,17 @@ def test_one_file_that_was_not_read_is_one_file(cold: Cold, monkeypatch: pytest.
 
     answer = cold.start()
 
-    assert f"read: the newest {COUNT - 1} events; not read: 1 file. `passdown brief`" in context(answer)
-    assert "; not read yet: 1 file of events (" in answer["systemMessage"]
+    assert f"Only the newest {COUNT - 1} events were read; not read yet: 1 file. `passdown brief`" in context(
+        answer
+    )
+    assert "; 1 event file not read yet (" in answer["systemMessage"]
 
 
 @pytest.mark.requirement("C131", "R131", "R135")
 def test_the_next_hooks_read_the_rest_and_no_view_is_made_before(cold: Cold) -> None:
     for left in (80, 60, 40, 20):
         session = f"session-{left}"
-        assert f"not read: {left} files" in context(cold.start(session))
+        assert f"not read yet: {left} files" in context(cold.start(session))
         assert not cold.has(LOCAL)
         cold.end(session)
 
@@ -195,7 +195,7 @@ def test_publishing_waits_for_an_event_of_the_session_that_cannot_be_read(cold: 
     cold.save("pytest tests/parser")
 
     assert len(list((cold.project.folder / EVENTS).iterdir())) == COUNT + 1
-    assert "PreCompact: 81 files of events have not been read here yet\n" in cold.host.log()
+    assert "PreCompact: 81 event files have not been read yet\n" in cold.host.log()
     written.write_bytes(data)
     cold.save("pytest tests/parser")
     assert len(cold.events()) == 2
@@ -245,7 +245,7 @@ def test_new_events_of_others_are_read_in_portions_too(cold: Cold) -> None:
     cold.end()
     brief = context(cold.start(NEXT))
 
-    assert f"the newest {COUNT + PORTION} events; not read: 5 files" in brief
+    assert f"the newest {COUNT + PORTION} events were read; not read yet: 5 files" in brief
     assert count_viewed(cold) == COUNT  # the last one that was whole
     cold.end(NEXT)
     cold.start("third")
@@ -287,7 +287,7 @@ def test_every_hook_works_while_not_all_events_are_read(cold: Cold, monkeypatch:
     assert published.receipts == ("pytest -q: exit 1",)
     assert (end.type, end.receipts) == ("session_end", ())
     told = {line.split(": ", 1)[1] for line in cold.host.log().splitlines()}
-    assert all("files of events have not been read here yet" in line for line in told), told
+    assert all("event files have not been read yet" in line for line in told), told
 
 
 @pytest.mark.requirement("C131")

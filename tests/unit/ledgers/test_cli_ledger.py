@@ -463,7 +463,7 @@ def test_a_mode_that_is_edited_by_hand_is_put_back_and_said_once(
     done = command(*verb)
 
     assert done.code == 0
-    warning = f"{LEDGER}:{line}: mode {found}; a session keeps the mode it started with, so it is SA again"
+    warning = f"{LEDGER}:{line}: mode {found}; changed back to SA: a session keeps the mode it started with"
     assert f"passdown: {warning}\n" in done.err
     assert read_ledger(command).mode is Mode.SINGLE
     assert read_state(command)["mode"] == "SA"

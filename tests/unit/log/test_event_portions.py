@@ -54,7 +54,7 @@ def test_the_newest_events_are_read_first_and_the_rest_is_counted() -> None:
     assert update_portion(bound(log, 4), index) == 6
 
     assert [place.name[17:19] for place in index.places()] == ["09", "08", "07", "06"]
-    with pytest.raises(UnreadError, match=r"^2 files of events have not been read here yet$"):
+    with pytest.raises(UnreadError, match=r"^2 event files have not been read yet$"):
         update_index(bound(log, 4), index)
     update_index(bound(log, 4), index)
     assert index.digest(1).event_count == 10
@@ -70,10 +70,10 @@ def test_no_view_is_made_from_a_part_of_the_events() -> None:
     log, index = make_log(3), MemoryIndex()
     update_portion(bound(log, 2), index)
 
-    with pytest.raises(UnreadError, match=r"^1 file of events has not been read here yet$") as found:
+    with pytest.raises(UnreadError, match=r"^1 event file has not been read yet$") as found:
         make_text(index)
 
-    assert found.value.hint == "run `passdown brief` to read all of them"
+    assert found.value.hint == "run `passdown brief` to read them all"
     update_portion(log, index)
     assert "event_count: 3" in make_text(index)
 

@@ -311,7 +311,7 @@ def test_at_the_end_of_time_events_are_written_until_no_name_is_left() -> None:
     for _ in range(2):
         assert write_event(log, index, MovedClock(end), EVENT, by_day=False)
 
-    with pytest.raises(StorageError, match="no time later") as refused:
+    with pytest.raises(StorageError, match="no event can be later") as refused:
         write_event(log, index, MovedClock(end), EVENT, by_day=False)
 
     assert refused.value.hint

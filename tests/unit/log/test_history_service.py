@@ -86,7 +86,7 @@ def test_the_text_of_an_event_is_read_from_its_file_or_its_rollup(bench: Bench) 
             ),
             "no record",
         ),
-        (Event(retracted_done=("the parser",)), "took back: the parser"),
+        (Event(retracted_done=("the parser",)), "retracted: the parser"),
         (Event(retracted_decisions=("store",), this_session=("tests",)), "tests"),
         (Event(), "no record"),
     ],

@@ -180,7 +180,7 @@ def test_a_file_that_changes_meanwhile_is_left_alone(bench: Bench) -> None:
     put(bench.folder, VIEW, f"{LEDGER}\nmore\n")
     before = listing(bench.folder)
 
-    with pytest.raises(StorageError, match="has changed in the meantime"):
+    with pytest.raises(StorageError, match="has changed since"):
         migrate(bench.checkout, planned, "ada")
     assert listing(bench.folder) == before
 

@@ -91,9 +91,9 @@ def test_a_committed_event_that_is_changed_or_gone_is_named(bench: Bench) -> Non
     found = look(bench).findings
 
     assert [(one.wrong, one.path, one.reason) for one in found] == [
-        (EventDamage.ALTERED, rollup, "the last commit has another text"),
-        (EventDamage.MISSING, FIRST, "it is in the last commit"),
-        (EventDamage.ALTERED, PLAIN, "the last commit has another text"),
+        (EventDamage.ALTERED, rollup, "it differs from the last commit"),
+        (EventDamage.MISSING, FIRST, "the last commit has it"),
+        (EventDamage.ALTERED, PLAIN, "it differs from the last commit"),
     ]
     assert [bool(one.event) for one in found] == [False, False, True]
 
@@ -116,12 +116,14 @@ def test_what_the_cache_knew_is_named_when_the_view_does_not_fit(bench: Bench) -
             f"{EVENTS}/moved.md",
             "its text does not match its id",
         ),
-        DamagedEvent(EventDamage.ALTERED, ids["2026-01-10T15-00-00Z_plain.md"], PLAIN, "it had another text"),
         DamagedEvent(
-            EventDamage.MISSING, ids["2026-01-10T13-00-00.000Z_toast.md"], FIRST, "it was there before"
+            EventDamage.ALTERED, ids["2026-01-10T15-00-00Z_plain.md"], PLAIN, "its text has changed"
         ),
         DamagedEvent(
-            EventDamage.ALTERED, ids["2026-01-02T13-00-00.000Z_toast.md"], name, "another text has its id"
+            EventDamage.MISSING, ids["2026-01-10T13-00-00.000Z_toast.md"], FIRST, "it existed before"
+        ),
+        DamagedEvent(
+            EventDamage.ALTERED, ids["2026-01-02T13-00-00.000Z_toast.md"], name, "another event has its id"
         ),
     )
 

@@ -80,7 +80,7 @@ def test_every_line_that_is_counted_and_missing_is_named(
 ) -> None:
     found = find_gaps("s", [make_line(number, "note", "x") for number in numbers])
 
-    assert [one.text for one in found] == [f"s has no line {number}" for number in missing]
+    assert [one.text for one in found] == [f"line {number} of s is missing" for number in missing]
 
 
 def test_nothing_is_owed_of_a_journal_that_no_event_covers() -> None:
@@ -88,7 +88,7 @@ def test_nothing_is_owed_of_a_journal_that_no_event_covers() -> None:
 
     assert list(find_unpublished(stated, {}, [])) == []
     assert [one.text for one in find_unpublished(stated, {"s": 1}, [])] == [
-        "one (covered by an event, in none)"
+        "one (an event covers it, no event contains it)"
     ]
 
 
@@ -98,7 +98,7 @@ def test_a_goal_is_published_by_an_event_that_says_it_and_not_by_one_with_anothe
 
     assert list(find_unpublished(stated, {"s": 1}, same)) == []
     assert [one.text for one in find_unpublished(stated, {"s": 1}, other)] == [
-        "one (covered by an event, in none)"
+        "one (an event covers it, no event contains it)"
     ]
 
 
@@ -134,8 +134,7 @@ def test_a_fact_is_hidden_from_its_own_instant_to_that_of_the_event_that_is_date
 
     assert [(one.text, one.how) for one in hidden] == [("old", FactStatus.HIDDEN)][: int(is_hidden)]
     assert all(
-        one.where
-        == "event e2 of amber, dated 2026-01-10T05:00:00Z; `passdown event retract e2` takes that back"
+        one.where == "event e2 of amber, dated 2026-01-10T05:00:00Z; `passdown event retract e2` undoes it"
         for one in hidden
     )
 

@@ -247,7 +247,7 @@ def test_a_line_that_was_acknowledged_and_is_gone_is_found() -> None:
     journals.loses = lambda line: line.fact.text == "No network"
 
     assert lost(certify(place.project, account, (), expected)) == [
-        ("line", f"{account.session} has no line 3"),
+        ("line", f"line 3 of {account.session} is missing"),
         ("expected", "No network"),
     ]
 
@@ -266,7 +266,7 @@ def test_what_an_event_covers_and_does_not_say_is_found() -> None:
     place.log.create("", "event.md", text.encode())
 
     assert lost(certify(place.project, account)) == [
-        ("test", "pytest (covered by an event, in none)"),
+        ("test", "pytest (an event covers it, no event contains it)"),
     ]
 
 

@@ -78,7 +78,7 @@ def test_a_line_that_was_acknowledged_and_removed_is_found(command: Caller, tmp_
     done = command("certify", "--expect", str(record))
     assert done.code == 1
     assert done.out.splitlines()[:3] == [
-        f"{journal.stem}: line: {journal.stem} has no line 3",
+        f"{journal.stem}: line: line 3 of {journal.stem} is missing",
         "nowhere: expected: Ruled out: threads",
         "3 facts, 2 unaccounted",
     ]

@@ -103,7 +103,7 @@ def test_what_two_clones_decide_differently_is_shown_in_both_until_somebody_sett
     refused = clones.call(clones.one, "decide", "store", "DuckDB", "--session", "cedar")
     assert refused.code == 3
     assert (
-        f"store is decided already: SQLite ({birch}, 2 h ago); "
+        f"store is already decided: SQLite ({birch}, 2 h ago); "
         f"also decided, unseen by the other: Postgres ({amber}, 3 h ago)" in plain(refused.err)
     )
     settled = clones.call(clones.one, "decide", "store", "SQLite", "--session", "cedar", at="12:02")

@@ -70,8 +70,8 @@ def test_a_key_of_another_session_is_refused_and_what_it_holds_is_shown(
     assert refused == Done(
         3,
         "",
-        f"passdown: db is decided already: SQLite (simple) ({agent}, 5 min ago)\n"
-        "  hint: add --replace to replace it, or use another key, such as db-2\n",
+        f"passdown: db is already decided: SQLite (simple) ({agent}, 5 min ago)\n"
+        "  hint: add --replace to replace it, or choose another key, such as db-2\n",
     )
     answer = json.loads(command("decide", "db", "The header is blue", "--session", "two", "--json").out)
     assert answer["error"]["code"] == "held"
@@ -181,7 +181,7 @@ def test_a_row_that_is_edited_by_hand_under_the_key_of_another_session_is_kept_u
 
     said = command("done", "the parser", "--session", "two").err
 
-    assert f"{LEDGER}: db is the key of another session's decision; your row is kept as db-2\n" in said
+    assert f"{LEDGER}: another session already decided db; your row was recorded as db-2\n" in said
     rows = parse_ledger((project.folder / LEDGER).read_text(encoding="utf-8")).decisions
     assert [one.decision for one in rows] == ["cache: none", "db-2: Postgres"]
     assert decisions(command) == {"db": "SQLite (simple)", "cache": "none", "db-2": "Postgres"}

@@ -146,7 +146,7 @@ def test_local_files_that_git_does_not_ignore(command: Caller, project: Project)
     (project.folder / ".gitignore").unlink()
 
     assert find(command) == [("not-ignored", "git does not ignore .conductor, conductor/sessions/active")]
-    assert mends(command) == ["fixed: wrote rules for git: .gitignore"]
+    assert mends(command) == ["fixed: wrote git rules: .gitignore"]
 
 
 def test_local_files_in_a_project_that_is_not_set_up(command: Caller, project: Project) -> None:
@@ -260,7 +260,7 @@ def test_what_is_private_may_be_ignored(command: Caller, project: Project) -> No
     exclude = project.folder / ".git/info/exclude"
     exclude.write_text(exclude.read_text().replace("/.conductor\n", ""))
     assert find(command) == [("not-ignored", "git does not ignore .conductor")]
-    assert mends(command) == ["fixed: wrote rules for git: .git/info/exclude"]
+    assert mends(command) == ["fixed: wrote git rules: .git/info/exclude"]
 
 
 def test_line_ends_that_git_may_change(command: Caller, project: Project) -> None:
@@ -268,7 +268,7 @@ def test_line_ends_that_git_may_change(command: Caller, project: Project) -> Non
     rules.write_text(rules.read_text().replace("/thoughts/shared/handoffs/** -text\n", ""))
 
     assert find(command) == [("line-ends", ".gitattributes lets git change the line endings of events")]
-    assert mends(command) == ["fixed: wrote rules for git: .gitattributes"]
+    assert mends(command) == ["fixed: wrote git rules: .gitattributes"]
 
 
 @pytest.mark.requirement("C116")
@@ -278,7 +278,7 @@ def test_a_view_that_git_does_not_merge_by_union(command: Caller, project: Proje
 
     what = f".gitattributes does not let git merge {VIEW} by union, so a merge can conflict in it"
     assert find(command) == [("view-merge", what)]
-    assert mends(command) == ["fixed: wrote rules for git: .gitattributes"]
+    assert mends(command) == ["fixed: wrote git rules: .gitattributes"]
     assert project.git("check-attr", "merge", "--", VIEW) == f"{VIEW}: merge: union\n"
 
 
@@ -289,7 +289,7 @@ def test_what_killed_processes_left_behind(command: Caller, project: Project) ->
     put(project.folder, f"src/{GONE}", "not ours to look for")
 
     assert find(command) == [("leftovers", "5 unfinished writes of killed processes")]
-    assert mends(command) == ["fixed: removed unfinished writes: 5"]
+    assert mends(command) == ["fixed: removed 5 unfinished writes"]
     assert [path.parent.name for path in project.folder.rglob(GONE)] == ["src"]
 
 
@@ -592,7 +592,7 @@ def test_what_cannot_be_mended_is_said_and_the_rest_is_mended(command: Caller, p
 
     assert done.code == 1
     assert "could not fix: could not read .gitattributes: " in done.err
-    assert "fixed: removed unfinished writes: 1\n" in done.out
+    assert "fixed: removed 1 unfinished write\n" in done.out
     answer = json.loads(command("doctor", "--fix", "--yes", "--json").out)
     jsonschema.validate(answer, DOCTOR)
     assert (answer["is_healthy"], answer["mended"]) == (False, [])

@@ -195,7 +195,7 @@ def test_a_host_that_does_not_ask_before_an_edit_says_so(
 
     assert (done.code, done.err) == (
         2,
-        "passdown: Copilot has no hook before an edit\n  hint: repeat without --edits\n",
+        "passdown: Copilot has no hook before an edit\n  hint: leave out --edits\n",
     )
     assert hosts.files() == {}
 

@@ -187,11 +187,11 @@ def test_options_choose(command: Caller, project: Project, options: list[str], f
     ("arguments", "said"),
     [
         ([], "missing argument 'WORDS...'"),
-        (["***"], "there is no word to search for"),
+        (["***"], "nothing to search for"),
         (["a", "--since", "soon"], "--since: `soon` is not a valid time"),
         (["a", "--kind", "view"], "invalid value for '--kind'"),
         (["a", "-n", "0"], "invalid value for '-n'"),
-        ([f"n{number}" for number in range(65)], "there are too many words to search for"),
+        ([f"n{number}" for number in range(65)], "too many words to search for"),
     ],
 )
 def test_a_wrong_call_is_refused(command: Caller, arguments: list[str], said: str) -> None:

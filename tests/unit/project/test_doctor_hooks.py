@@ -127,8 +127,8 @@ def test_hooks_are_called_with_nothing_in_their_environment(
     [
         ("/nowhere/passdown hook", "it could not be started: "),
         ("passdown-that-is-nowhere hook", "it could not be started: "),
-        ('"unfinished', "it is not a command"),
-        (python_line("-c", "raise SystemExit(7)"), "it ended with 7"),
+        ('"unfinished', "not a command"),
+        (python_line("-c", "raise SystemExit(7)"), "exit code 7"),
     ],
 )
 def test_hooks_that_do_not_answer_are_named(command: Caller, line: str, reason: str) -> None:

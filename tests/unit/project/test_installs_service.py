@@ -171,7 +171,7 @@ def test_a_plugin_from_elsewhere_is_not_doubled(hosts: FakeHosts) -> None:
 def test_without_the_host_there_is_no_install(hosts: FakeHosts) -> None:
     (hosts.programs / "codex").unlink()
 
-    with pytest.raises(UsageError, match="there is no program codex on your PATH"):
+    with pytest.raises(UsageError, match="codex is not on your PATH"):
         plan_install(open_home("codex"))
 
 
@@ -181,7 +181,7 @@ def test_without_the_host_what_is_ours_is_taken_out_all_the_same(hosts: FakeHost
     do_install("claude")
     (hosts.programs / "claude").unlink()
 
-    assert do_uninstall("claude") == ("there is no program claude on your PATH, so it was not called",)
+    assert do_uninstall("claude") == ("claude is not on your PATH, so it was not called",)
     assert hosts.files() == before
 
 
@@ -203,7 +203,7 @@ def test_settings_that_cannot_be_read_are_named_and_left(
         with pytest.raises(FormatError) as found:
             plan(open_home(name))
         assert file in found.value.message
-        assert found.value.hint == "fix it, then repeat"
+        assert found.value.hint == "fix it and run the command again"
     assert hosts.files() == before
 
 
@@ -315,7 +315,7 @@ def test_a_file_that_changes_in_between_is_not_written(hosts: FakeHosts) -> None
     file = open_home("claude").open_file(str(put(hosts, "notes.md", b"newer")))
     plan = InstallPlan(edits=(FileEdit(file, b"older", b"ours"),))
 
-    with pytest.raises(StorageError, match="has changed in the meantime; it was not written"):
+    with pytest.raises(StorageError, match="has changed since; it was not written"):
         install(open_home("claude"), plan)
 
     assert file.read() == b"newer"

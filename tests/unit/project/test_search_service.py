@@ -398,7 +398,7 @@ def test_a_name_is_never_more_than_a_word_of_the_command(desk: Desk) -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", '"*" ... --', "\ud800"])
 def test_a_query_without_a_word_is_refused(desk: Desk, text: str) -> None:
-    with pytest.raises(UsageError, match="no word to search for") as raised:
+    with pytest.raises(UsageError, match="nothing to search for") as raised:
         desk.ask(text)
     assert raised.value.hint
 

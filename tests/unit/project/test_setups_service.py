@@ -191,7 +191,7 @@ def test_commits_are_switched_off_in_a_new_file_and_never_in_one_that_is_there(p
     with pytest.raises(UsageError, match="exists and was not changed") as refused:
         plan_setup(open_site(project.folder), SetupRequest(commits=False))
     assert refused.value.hint == (
-        "below [commit], set session_end = false, handoff = false, checkpoint = false"
+        "under [commit], set session_end = false, handoff = false, checkpoint = false"
     )
 
 
@@ -215,7 +215,7 @@ def test_a_file_that_changed_since_it_was_shown_is_not_overwritten(project: Proj
     plan = plan_setup(site, SetupRequest())
     put(project.folder, name, "two\n")
 
-    with pytest.raises(StorageError, match="has changed in the meantime"):
+    with pytest.raises(StorageError, match="has changed since"):
         write_setup(site, plan.changes)
 
     assert (project.folder / name).read_text() == "two\n"

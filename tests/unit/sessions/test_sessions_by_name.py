@@ -71,7 +71,7 @@ def test_only_a_start_makes_a_session_by_name_and_a_slip_is_told_what_comes_near
         done = team.run("ambre", *words)
         assert (done.code, done.out) == (2, ""), words
         lines = " ".join(done.err.split())
-        assert lines.startswith("passdown: there is no session ambre hint: nearest: "), words
+        assert lines.startswith("passdown: there is no session ambre hint: similar: "), words
         assert f"{team.account('amber').session} ({team.agent('amber')})" in lines
         assert team.agent("birch") not in lines
     assert len(list_all(team)) == 2
@@ -344,4 +344,4 @@ def test_the_seeds_own_order_at_a_real_terminal_is_one_session_in_single_mode(tm
     assert call("start", "--session", "T-abc").code == 0
     assert "mode:     SA, locked at the start" in call("preflight").out
     typo = call("now", "x", "--session", "T-bac")
-    assert (typo.code, "nearest: " in typo.err, "(t-abc-" in typo.err) == (2, True, True)
+    assert (typo.code, "similar: " in typo.err, "(t-abc-" in typo.err) == (2, True, True)

@@ -162,9 +162,9 @@ def test_three_silent_agents_leave_subjects_files_a_failed_test_and_last_words(
     assert (files[0], sorted(files)) == ("src/calc.py", FILES)
     (failed,) = part(fourth, "Blockers")
     assert failed.startswith("failed: python -m pytest tests/test_parser.py: exit 1 at commit ")
-    assert part(fourth, "Last words of the agent") == [WORDS]
+    assert part(fourth, "The agent's last message") == [WORDS]
     assert part(fourth, "Goal") == ["Subtract them, too"]
-    assert "\nNow:\nnot stated\n" in fourth  # one prompt is not both
+    assert "\nNow:\nnone yet\n" in fourth  # one prompt is not both
     assert "exit 127" not in fourth
 
     desk.project.git("add", "--all")
@@ -207,7 +207,7 @@ def test_after_a_silent_agent_the_brief_tells_of_its_prompts_and_what_was_stated
     assert part(third, "Goal") == ["Fix the typo in the README"]
     assert part(third, "Last prompt") == ["And the one in the changelog"]
     assert part(third, "Before that") == ["goal: Ship the importer", "last worked on: Write the reader"]
-    assert part(third, "Last words of the agent") == ["Both are fixed."]
+    assert part(third, "The agent's last message") == ["Both are fixed."]
     assert desk.command("certify")
 
 
@@ -235,7 +235,7 @@ def test_of_the_words_of_an_agent_the_last_are_kept_cut_and_without_secrets(desk
 
     second = desk.start("second")
 
-    (words,) = part(second, "Last words of the agent")
+    (words,) = part(second, "The agent's last message")
     assert words.startswith("The token is [redacted: ")
     assert words.endswith("…")
     assert len(words) <= 500
@@ -256,7 +256,7 @@ def test_words_that_the_transcript_does_not_have_yet_are_taken_from_the_hook(des
     desk.call("SubagentStop", "first", agent_id="a1", last_assistant_message="A subagent is done.")
     desk.call("SessionEnd", "first", reason="other")
 
-    assert part(desk.start("second"), "Last words of the agent") == [WORDS]
+    assert part(desk.start("second"), "The agent's last message") == [WORDS]
 
 
 @pytest.mark.requirement("C135", through="hook")

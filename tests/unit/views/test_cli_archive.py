@@ -115,8 +115,8 @@ def test_what_is_wrong_with_the_archive_is_named(shelf: Shelf) -> None:
     said = " ".join(done.out.split())
     shown = {path.name: path.relative_to(shelf.project.folder).as_posix() for path in (cut, other, rollup)}
     assert f"{shown[cut.name]}: 1 of its lines cannot be read" in said
-    assert f"{shown[other.name]}: its name does not match what it holds" in said
-    assert f"{first}: is in no rollup of 2025-11-20 with this text" in said
+    assert f"{shown[other.name]}: its name does not match its content" in said
+    assert f"{first}: is not in any rollup of 2025-11-20 with this text" in said
     assert f"{second}: cannot be read as an event" in said
     assert f"{RECORDS}/2025-11-02-08-00-manual.md: " in said
     assert (third in said, shown[rollup.name] in said) == (False, False)
@@ -162,7 +162,7 @@ def test_a_copy_that_no_rollup_holds_or_no_commit_has_stays(shelf: Shelf) -> Non
 
     assert done.out.startswith("removed 0 copies of archived events from before 2026-01-10 12:00Z\n")
     said = " ".join(done.out.split())
-    assert f"{first}: stays: it is in no rollup of 2025-11-20 with this text" in said
+    assert f"{first}: stays: it is not in any rollup of 2025-11-20 with this text" in said
     assert f"{third}: stays: it is not committed yet" in said
     assert shelf.copies() == [first, second, third]
     shelf.commit()

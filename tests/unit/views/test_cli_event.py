@@ -15,7 +15,7 @@ from tests.support.commands import Caller, Done
 from tests.support.gits import Project, make_project
 from tests.support.projects import EVENTS, VIEW, put, put_event, stop_clock
 
-NONE = "passdown: there is no event ev-nothing\n  hint: `passdown log` lists the events\n"
+NONE = "passdown: there is no event ev-nothing\n  hint: run `passdown log` to see the events\n"
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_an_id_that_means_nothing_or_several_is_refused(command: Caller, project
     assert several == Done(
         1,
         "",
-        f"passdown: ev- matches 12 events: {names} and 2 more\n  hint: name one of them in full\n",
+        f"passdown: ev- matches 12 events: {names} and 2 more\n  hint: type the full name of one\n",
     )
     shared = command("event", "show", "same")
     found = re.fullmatch(r"passdown: same matches 2 events: ([0-9a-f]{16}), ([0-9a-f]{16})\n.*\n", shared.err)

@@ -78,7 +78,7 @@ def test_a_second_item_under_now_moves_to_next_and_that_is_said(command: Caller)
 
     said = command("done", "the design").err
 
-    moved = f"{LEDGER}:{line}: Now has more than one item; the first is kept, the others moved to Next"
+    moved = f"{LEDGER}:{line}: Now has more than one item; kept the first and moved the others to Next"
     assert moved in " ".join(said.split())
     ledger = read_ledger(command)
     assert (ledger.now, ledger.next) == ("Write the parser", ("Write the lexer", "Write docs"))
@@ -140,7 +140,7 @@ def test_a_state_file_that_is_no_longer_json_is_written_again_and_that_is_said(c
 
     said = " ".join(command("done", "the parser").err.split())
 
-    assert f".conductor/{path.name}: it could not be read as JSON, so it was written again" in said
+    assert f".conductor/{path.name}: rewritten, because it was not valid JSON" in said
     assert read_state(command)["mode"] == "SA"
 
 

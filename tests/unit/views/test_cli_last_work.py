@@ -73,7 +73,7 @@ def test_goal_and_now_come_from_one_session(command: Caller) -> None:
 
     brief = command("brief").out
 
-    assert "Goal:\n> Goal of two\nNow:\nnot stated\n" in brief
+    assert "Goal:\n> Goal of two\nNow:\nnone yet\n" in brief
     assert "Work of one" not in brief
     certified = command("certify")
     assert certified.code == 0, certified.out

@@ -165,7 +165,7 @@ def test_a_missing_event_is_named(command: Caller, project: Project) -> None:
 
     done = command("view", "verify")
 
-    assert (done.code, done.out) == (1, f"{path}: missing event {event.id}: it was there before\n")
+    assert (done.code, done.out) == (1, f"{path}: missing event {event.id}: it existed before\n")
 
 
 def test_a_view_that_was_changed_is_said(command: Caller, project: Project) -> None:

@@ -51,7 +51,7 @@ def test_while_only_our_commit_waits_a_check_passes_and_names_the_files(scene: S
     done = check(scene)
 
     assert (done.code, done.out) == (0, "")
-    waits = "the last checkpoint commit was 16 min ago; there is at most one in 30 minutes"
+    waits = "the last checkpoint commit was 16 min ago, and they are at least 30 minutes apart"
     assert done.err.splitlines() == [
         f"{WHOLE}; the next one updates it, with:",
         f"passdown:   {path}",
@@ -76,7 +76,7 @@ def test_before_the_first_commit_of_ours_a_check_passes(scene: Scene) -> None:
 
     assert done.code == 0
     assert "passdown:   and 2 more\n" in done.err
-    assert "the end of a turn or of the session commits them" in done.err
+    assert "they are committed at the end of the turn or session" in done.err
     assert check(scene, "--committed") == Done(0, "", "passdown: the last commit has no events\n")
 
 

@@ -1,1 +1,1 @@
-"""What a starting session is told, within a budget."""
+"""Briefs: what a session is told when it starts, within a budget."""

@@ -1,4 +1,4 @@
-"""The frame of a brief: two lines with a nonce, between which a transcript shows what arrived (C67)."""
+"""The frame of a brief: two lines with a nonce, which show in a transcript what arrived (C67)."""
 
 import hashlib
 import re
@@ -9,7 +9,7 @@ from passdown.errors import UsageError
 from passdown.records import record
 
 UNKNOWN: Final = "unknown"
-"""The receipt of a brief that was not found."""
+"""The receipt of a brief that was not found in the transcript."""
 
 _NONCE: Final = pattern(r"[0-9A-Za-z-]{8,32}")
 _DELIMITER: Final = pattern(r"[ -~]{4,32}")
@@ -18,16 +18,18 @@ _GAP: Final = "[…]"
 
 @record
 class BriefFrame:
-    """The lines that mark the brief in a transcript; its content does not depend on them."""
+    """The lines that mark a brief in a transcript; its content does not depend on them."""
 
-    nonce: Annotated[str, "8 to 32 letters, digits and hyphens that nobody can predict."]
-    delimiter: Annotated[str, "The start of the first and last line."] = "===== passdown brief"
+    nonce: Annotated[str, "8 to 32 unpredictable letters, digits and hyphens."]
+    delimiter: Annotated[str, "How the first and the last line start."] = "===== passdown brief"
 
     def __post_init__(self) -> None:
-        """Raise `UsageError` for a nonce or delimiter that marks nothing or is too long."""
+        """Raise a `UsageError` if the nonce or delimiter has a wrong length or other characters."""
         named = any(character.isalnum() for character in self.delimiter)
         if not (_NONCE.fullmatch(self.nonce) and _DELIMITER.fullmatch(self.delimiter) and named):
-            raise UsageError("the brief's nonce or delimiter is not valid", hint="use 8 hex digits as nonce")
+            raise UsageError(
+                "the brief's nonce or delimiter is not valid", hint="use 8 hex digits as the nonce"
+            )
 
     @property
     def head(self) -> str:
@@ -40,7 +42,7 @@ class BriefFrame:
         return f"{self.delimiter} {self.nonce} ends"
 
     def clean(self, text: str) -> str:
-        """Replace the delimiter and the nonce in a text."""
+        """Replace the delimiter and the nonce wherever they occur in a text."""
         for mark in (self.delimiter, self.nonce):
             if mark.lower() in text.lower():
                 text = re.sub(re.escape(mark), _GAP, text, flags=re.IGNORECASE)
@@ -48,10 +50,10 @@ class BriefFrame:
 
 
 def receipt_of(transcript: str, frame: BriefFrame) -> str:
-    """Hash the text between the lines with the nonce; return `UNKNOWN` if one of them is missing (C67).
+    """Hash the text between the two lines; return `UNKNOWN` if one of them is missing (C67).
 
-    Only a receipt that equals the hash of what was sent proves that the brief arrived whole: hosts may cut
-    the middle.
+    The brief arrived whole only if the receipt equals the hash of what was sent: hosts may cut out the
+    middle.
     """
     text = transcript.replace("\r\n", "\n")
     end = text.rfind(frame.tail)
@@ -62,5 +64,5 @@ def receipt_of(transcript: str, frame: BriefFrame) -> str:
 
 
 def hash_body(text: str) -> str:
-    """Hash what is between the lines with the nonce."""
+    """Hash the text between the two lines."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,11 +1,12 @@
-"""What holds for a session: its own account, those of the sessions it goes on from, and the events of all.
+"""The facts that hold for a session: from its own account, the sessions it continues, and all events.
 
-1. Events are merged already; what they hold is the ground. What other checkouts hold is added.
-2. Lines of journals that no event covers are folded in with them, each at its own time.
-3. So is what any journal of this machine takes back of feedback and receipts, which older events do not say.
-4. Goal and now come from one session (C152), and with next they are one line of work (C59): that of the
-   session itself and those it goes on from, else the same track, else the same branch, else the project. A
-   session that still runs may lend its goal to others of its track or branch; what it does now stays its own.
+1. The merged events of this checkout come first; facts of other checkouts are added to them.
+2. Journal lines that no event covers are folded in, each at its own time.
+3. So is every retraction of feedback or receipts in a journal of this machine: older events do not contain
+   them.
+4. Goal and now come from one session (C152), and with next they form one line of work (C59): that of the
+   session itself and those it continues, else of the same track, else of the same branch, else of the
+   project. A running session may lend its goal to others of its track or branch, but not its current step.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,24 +36,24 @@ from passdown.records import field, record, replace
 
 
 class CurrentWork(NamedTuple):
-    """What a session is to achieve, does, and will do: one line of work."""
+    """One line of work: what a session should achieve, what it is doing, and what comes next."""
 
     goal: Fact | None = None
     now: Fact | None = None
     next: tuple[Fact, ...] = ()
     is_over: bool = False
-    """Whether the session that did it has ended: then it is what it last worked on (C152)."""
+    """Whether its session has ended: then `now` is what it last worked on (C152)."""
     before_it: tuple[Fact, ...] = ()
-    """Goal and now of an earlier session, where the last one only had prompts (C60)."""
+    """Goal and now of an earlier session, if the last one only had prompts (C60)."""
 
     @property
     def work_name(self) -> str:
-        """What the present step is called."""
+        """How the current step is titled: now, last worked on, or last prompt."""
         return name_work(self.now, is_over=self.is_over) if self.now else "now"
 
     @property
     def is_known(self) -> bool:
-        """Whether it says anything about the work."""
+        """Whether it has a goal or a current step."""
         return self.goal is not None or self.now is not None
 
     @property
@@ -65,7 +66,7 @@ NO_AIM: Final = CurrentWork()
 
 
 class CommitSubject(NamedTuple):
-    """A commit that git has, with its subject and files."""
+    """A commit with its subject and files, as git knows them."""
 
     fact: Fact
     subject: str
@@ -73,7 +74,7 @@ class CommitSubject(NamedTuple):
 
 
 class OtherSession(NamedTuple):
-    """Another session that runs."""
+    """Another running session."""
 
     agent: str
     branch: str
@@ -83,7 +84,7 @@ class OtherSession(NamedTuple):
 
 
 class NamedTask(NamedTuple):
-    """A task, with its title as far as that is known here."""
+    """A task, with its title if that is known here."""
 
     task: str
     title: str = ""
@@ -91,18 +92,18 @@ class NamedTask(NamedTuple):
 
 
 class TeamMember(NamedTuple):
-    """Another session that is at work, by what the engine of coordination says."""
+    """Another running session, as the coordination engine knows it."""
 
     session: str
     agent: str
     at: datetime
-    """When it was heard last."""
+    """When it was last active."""
     tasks: tuple[NamedTask, ...] = ()
     files: tuple[str, ...] = ()
 
 
 class HeldName(NamedTuple):
-    """A task or a path pattern that the session holds, and for how long; None if the engine was not asked."""
+    """A task or path pattern that the session holds, and the time left; None if the engine was not asked."""
 
     kind: str
     name: str
@@ -111,7 +112,7 @@ class HeldName(NamedTuple):
 
 
 class UnreadMessage(NamedTuple):
-    """A message that the session has not read."""
+    """A message that the session has not read yet."""
 
     position: int
     agent: str
@@ -121,7 +122,7 @@ class UnreadMessage(NamedTuple):
 
 
 class OrphanedTask(NamedTuple):
-    """A task whose session gives no sign of life."""
+    """A task whose session has crashed or gone silent."""
 
     task: str
     title: str
@@ -130,14 +131,16 @@ class OrphanedTask(NamedTuple):
 
 @record
 class TeamInput:
-    """What sessions share, as far as it concerns one of them."""
+    """The shared state that concerns one session."""
 
     holdings: tuple[HeldName, ...] = ()
-    messages: Annotated[tuple[UnreadMessage, ...], "The newest first."] = ()
+    messages: Annotated[tuple[UnreadMessage, ...], "The unread messages, newest first."] = ()
     orphans: tuple[OrphanedTask, ...] = ()
-    members: Annotated[tuple[TeamMember, ...], "Who else is at work."] = ()
+    members: Annotated[tuple[TeamMember, ...], "The other running sessions."] = ()
     ready: Annotated[tuple[NamedTask, ...], "The first tasks that can be claimed."] = ()
-    said_at: Annotated[datetime | None, "When a server said so, if a copy of that was read (C77)."] = None
+    said_at: Annotated[
+        datetime | None, "When the server said this, if it was read from a local copy (C77)."
+    ] = None
 
 
 NO_TEAM: Final = TeamInput()
@@ -145,9 +148,9 @@ NO_TEAM: Final = TeamInput()
 
 @record
 class Nearby:
-    """Which facts are near a session's work (C132); what no event told yet is of its own branch and track."""
+    """Which facts are near a session's work (C132); unpublished ones count as of its own branch and track."""
 
-    named: Annotated[frozenset[tuple[str, str]], "Kind and text of facts that name a file at hand."] = (
+    named: Annotated[frozenset[tuple[str, str]], "Kind and text of each fact that names a file at hand."] = (
         frozenset()
     )
     of_track: Annotated[frozenset[str], "The hashes of the newest events of its track."] = frozenset()
@@ -158,7 +161,7 @@ class Nearby:
         return (fact.kind, fact.text) in self.named
 
     def distance(self, fact: Fact) -> tuple[bool, bool, bool]:
-        """Order facts: those that name a file at hand, then of the same track, then of the same branch."""
+        """Return a sort key: first facts that name a file at hand, then the same track, then the branch."""
         is_told = bool(fact.event)
         return (
             not self.names(fact),
@@ -170,80 +173,82 @@ class Nearby:
 NOWHERE: Final = Nearby()
 
 Contested = tuple[tuple[Fact, ...], ...]
-"""Decisions of keys under which several are in force; the newest key first, and in each key."""
+"""The decisions of every key under which several are in force; keys and decisions newest first."""
 
 LISTED: Final = tuple(
     kind for kind in MERGED if kind.row.merging in {Merging.SET, Merging.MAP, Merging.PHASES}
 )
-"""The kinds that everybody is told of, whatever their line of work."""
+"""The kinds that every session is told about, whatever it works on."""
 _LASTING: Final = (
     *(kind for kind in LISTED if not kind.row.retraction_key),
     FactKind.FEEDBACK,
     FactKind.RECEIPT,
 )
-"""What events can state and not take back; feedback and receipts they can, but older ones did not."""
+"""Kinds that events could not retract, or, for feedback and receipts, that older events did not."""
 
 
 @record
 class BriefInput:
-    """All that a session can be told."""
+    """Everything that a session can be told."""
 
-    agent: Annotated[str, "Who is told; what it said itself needs no name."] = ""
+    agent: Annotated[str, "The reader; its own facts are shown without an author."] = ""
     aim: Annotated[CurrentWork, "Goal, now and next."] = NO_AIM
     tables: Annotated[Mapping[str, Mapping[str, Fact]], "The other facts, oldest first."] = field(
         default_factory=dict[str, Mapping[str, Fact]]
     )
-    beyond: Annotated[Mapping[str, int], "How many older facts were not even looked at."] = field(
+    beyond: Annotated[Mapping[str, int], "How many older facts of each kind were not read."] = field(
         default_factory=dict[str, int]
     )
     task: Annotated[str, "The task the session has claimed."] = ""
     track: Annotated[str, "The track it is bound to."] = ""
-    team: Annotated[
-        TeamInput, "What it holds, its mail, who else is at work, and tasks that others left."
-    ] = NO_TEAM
-    due_gates: Annotated[Mapping[str, str], "The gates of the track that wait for a result, and why."] = (
-        field(default_factory=dict[str, str])
+    team: Annotated[TeamInput, "What it holds, its messages, the other sessions, and orphaned tasks."] = (
+        NO_TEAM
     )
-    ledger: Annotated[str, "The ledger's path from the root."] = ""
-    words: Annotated[Fact | None, "What the agent of the last session said last (C135)."] = None
-    commits: Annotated[tuple[CommitSubject, ...], "The newest commits that a branch has, in order."] = ()
-    edits: Annotated[Mapping[str, int], "How often sessions here edited each file."] = field(
-        default_factory=dict[str, int]
+    due_gates: Annotated[Mapping[str, str], "The gates of the track that need a result, and why."] = field(
+        default_factory=dict[str, str]
     )
-    peers: Annotated[tuple[OtherSession, ...], "Other sessions that run."] = ()
-    ahead: Annotated[tuple[Fact, ...], "What events say that are dated too far ahead to count here."] = ()
-    documents: Annotated[tuple[Fact, ...], "What documents of others say that no event tells."] = ()
+    ledger: Annotated[str, "The ledger's path, relative to the root."] = ""
+    words: Annotated[Fact | None, "The last message of the last session's agent (C135)."] = None
+    commits: Annotated[
+        tuple[CommitSubject, ...], "The newest commits that are on a branch, newest first."
+    ] = ()
+    edits: Annotated[Mapping[str, int], "How often this session and those it continues edited each file."] = (
+        field(default_factory=dict[str, int])
+    )
+    peers: Annotated[tuple[OtherSession, ...], "The other running sessions."] = ()
+    ahead: Annotated[tuple[Fact, ...], "Facts of events that are dated too far ahead to count here."] = ()
+    documents: Annotated[tuple[Fact, ...], "Facts of other tools' documents that no event contains."] = ()
     read: Annotated[int, "How many events of this checkout were read."] = 0
-    unread: Annotated[int, "How many files of events were not read yet (C131)."] = 0
-    names_verbs: Annotated[bool, "Whether it is told how to record something."] = False
-    contested: Annotated[Contested, "Decisions of one key that did not know of each other."] = ()
-    nearby: Annotated[Nearby, "What of it is near the session's work."] = NOWHERE
+    unread: Annotated[int, "How many event files were not read yet (C131)."] = 0
+    names_verbs: Annotated[bool, "Whether the brief explains how to record something."] = False
+    contested: Annotated[Contested, "Decisions of one key that were made without knowing of each other."] = ()
+    nearby: Annotated[Nearby, "Which facts are near the session's work."] = NOWHERE
 
     def nearest(self, kind: FactKind) -> tuple[Fact, ...]:
-        """Give the facts of a kind: those near the session's work first, then the newest."""
+        """Return the facts of a kind: those near the session's work first, then the newest."""
         return tuple(sorted(self.of(kind), key=self.nearby.distance))
 
     def of(self, kind: FactKind) -> tuple[Fact, ...]:
-        """Give the facts of a kind, the newest first."""
+        """Return the facts of a kind, newest first."""
         facts = sorted(self.tables.get(kind, {}).values(), key=lambda fact: fact.at)
         return tuple(reversed(facts))
 
     def all(self) -> tuple[Fact, ...]:
-        """Give every fact."""
+        """Return every fact."""
         one = [known for known in (self.aim.goal, self.aim.now) if known]
         return (*one, *self.aim.next, *(known for kind in LISTED for known in self.of(kind)))
 
 
 class GatheredFacts(NamedTuple):
-    """What holds, and the decisions that contradict each other."""
+    """The facts in force, and the decisions that contradict each other."""
 
     tables: Tables
     contested: Contested
 
     def without_replaced(self, find_names: Callable[[str], Collection[str]]) -> "GatheredFacts":
-        """Leave out what is replaced by something that was itself replaced, and so is not gathered.
+        """Drop decisions whose replacement was not gathered, because it has itself been replaced.
 
-        `find_names` gives the names of the statements in force under a key, by all that was said of it.
+        `find_names` returns the names of the statements in force under a key, based on its whole history.
         """
         decisions = dict(self.tables[FactKind.DECISION.value])
         contested: list[tuple[Fact, ...]] = []
@@ -263,9 +268,9 @@ def gather(
     settled: Iterable[Fact] = (),
     unpublished: Iterable[Fact] = (),
 ) -> GatheredFacts:
-    """Fold what holds here and elsewhere, what no event covers, and what was taken back (1 to 3).
+    """Fold the facts of events here and elsewhere, uncovered journal lines, and retractions (1 to 3).
 
-    `unpublished` is what other sessions here stated; what is known without them is not theirs (C123).
+    `unpublished` are statements of other sessions here; those that are known anyway are ignored (C123).
     """
     facts = [*facts_in(digest), *elsewhere, *map(tell, filter(has_result, lines)), *settled]
     facts += _only_new(unpublished, facts)
@@ -276,7 +281,7 @@ def gather(
 
 
 def facts_in(digest: Digest, branch: str = "") -> Iterator[Fact]:
-    """Give what merged events hold, the oldest first, marked with their branch if it is not ours."""
+    """Yield the facts of merged events, oldest first, marked with their branch if it is another one."""
     for facts in digest.contested:
         for fact in reversed(facts):
             yield fact._replace(branch=branch) if branch else fact
@@ -286,7 +291,7 @@ def facts_in(digest: Digest, branch: str = "") -> Iterator[Fact]:
 
 
 def without_known(facts: Iterable[Fact], digest: Digest) -> Iterator[Fact]:
-    """Leave out of a document what events hold too, and questions that they answer."""
+    """Yield a document's facts, except those that events hold too and questions that events answer."""
     held = {_name(fact) for fact in facts_in(digest)}
     answered = {identify(fact) for fact in digest.kinds[FactKind.ANSWER].facts}
     for fact in facts:
@@ -296,7 +301,7 @@ def without_known(facts: Iterable[Fact], digest: Digest) -> Iterator[Fact]:
 
 
 def _only_new(found: Iterable[Fact], known: Sequence[Fact]) -> Sequence[Fact]:
-    """Leave out what is known, and questions that were answered since."""
+    """Return the facts that are not known yet, without questions that were answered since."""
     names = {_name(fact) for fact in known}
     answers = [(identify(fact), fact.at) for fact in known if fact.kind == FactKind.ANSWER]
     return [
@@ -314,17 +319,17 @@ def _name(fact: Fact) -> tuple[str, str, str]:
 
 
 def newest_told(facts: Iterable[Fact], agent: str) -> datetime | None:
-    """Give when the newest of these facts was said that another session has not published yet."""
+    """Return the time of the newest of these facts that is another session's and unpublished."""
     return max((fact.at for fact in facts if not fact.event and fact.agent != agent), default=None)
 
 
 def beyond_of(digest: Digest) -> Mapping[str, int]:
-    """Count what the digest knows of and does not hold."""
+    """Count, for each kind, the facts that the digest counts but does not contain."""
     return {kind.value: digest.kinds[kind].total - len(digest.kinds[kind].facts) for kind in LISTED}
 
 
 def settled_by(session: str, lines: Iterable[JournalLine]) -> Iterator[Fact]:
-    """Give what lines take back of feedback and receipts (3)."""
+    """Yield the retractions of feedback and receipts in a journal (3)."""
     for fact in facts_of(session, lines):
         kind = FactKind(fact.key).told if fact.kind == FactKind.RETRACTION and fact.key in _TAKEN else None
         if kind is not None:
@@ -339,7 +344,7 @@ _TAKEN: Final = frozenset(kind for kind in FactKind if kind.told in _LASTING)
 
 
 def holdings_of(account: Account) -> tuple[HeldName, ...]:
-    """Give what a session held when it last asked the engine."""
+    """Return what a session held when it last asked the engine."""
     return (
         *(HeldName("task", name) for name in account.claims),
         *(HeldName("file", name) for name in account.reservations),
@@ -347,7 +352,7 @@ def holdings_of(account: Account) -> tuple[HeldName, ...]:
 
 
 def has_stated(account: Account) -> bool:
-    """Return whether a session stated something itself; what it carried on, or we saw, does not count."""
+    """Return whether a session stated something itself; carried-on and observed facts do not count."""
     own = (fact for fact in facts_held(account) if fact.session == account.session)
     return any(fact.provenance is Provenance.STATED for fact in own)
 
@@ -356,7 +361,7 @@ def has_stated(account: Account) -> bool:
 
 
 def work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
-    """Give what an account says of its work, or the first of those before it that says anything."""
+    """Return the work of an account, or of the first account before it that has any."""
     one = next((one for one in (account, *before) if one.goal or one.now), None)
     if one is None:
         return NO_AIM
@@ -367,10 +372,10 @@ def work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
 
 
 def last_work_of(account: Account, before: Sequence[Account] = ()) -> CurrentWork:
-    """Give what a session or the last of those before it did; if that one stated nothing, its prompts (C60).
+    """Return what a session, or the last one before it, worked on; its prompts if it stated nothing (C60).
 
-    A session that only has prompts goes on with what the one before it stated.
-    What an earlier one aimed at is told beside it. Steps that nobody stated are those of the last plan.
+    Beside prompts, the brief also shows the goal and now of the earlier session. If nobody stated next steps,
+    they are the open items of the last plan.
     """
     stated = work_of(account, before)
     gone = next((one for one in before if _has_own(one)), account)
@@ -398,21 +403,21 @@ def _has_own(account: Account, *, is_stated: bool = False) -> bool:
 
 
 def planned_steps(account: Account) -> tuple[Fact, ...]:
-    """Give the open items of a host's plan: the next steps of a session that stated none."""
+    """Return the open items of a host's plan: the next steps of a session that stated none."""
     return tuple(fact for fact in account.of(FactKind.PLAN) if fact.because not in SETTLED)
 
 
 def _is_of_another(goal: Fact | None, now: Fact | None, is_own: Callable[[Fact], bool]) -> bool:
-    """Return whether a session stated its own goal, and only carried the present step on."""
+    """Return whether the goal is the session's own, but the current step was only carried on."""
     if goal is None or now is None or goal.key == PROMPTED:
         return False
     return is_own(goal) and not is_own(now)
 
 
 def work_of_events(sources: Iterable[EventFacts]) -> Sequence[CurrentWork]:
-    """Give what events say of the work of each session that wrote them; the newest event comes first.
+    """Return the work of each session according to its events, which are given newest first.
 
-    Events that name no session are those of their agent.
+    Events without a session are grouped by agent.
     """
     by_session: dict[str, list[EventFacts]] = {}
     for source in sources:
@@ -421,9 +426,9 @@ def work_of_events(sources: Iterable[EventFacts]) -> Sequence[CurrentWork]:
 
 
 def work_of_track(sources: Iterable[EventFacts], running: Collection[str]) -> CurrentWork:
-    """Give what the events of a track say of the work, whoever wrote them; the newest event comes first.
+    """Return the work on a track according to its events, which are given newest first.
 
-    Of agents that still run, only the goal is told (4).
+    Agents that still run contribute only a goal (4).
     """
     said = fold(
         fact
@@ -436,7 +441,7 @@ def work_of_track(sources: Iterable[EventFacts], running: Collection[str]) -> Cu
 
 
 def fill_work(own: CurrentWork, others: Iterable[CurrentWork], left: Collection[str]) -> CurrentWork:
-    """Complete a line of work with what others say of it; `left` are steps that are over."""
+    """Fill the gaps of a line of work from others; `left` are steps that are already over."""
     every = (own, *others)
     goal = next((one.goal for one in every if one.goal), None)
     worked = next((one for one in every if one.now and make_key(one.now.text) not in left), CurrentWork())
@@ -445,7 +450,7 @@ def fill_work(own: CurrentWork, others: Iterable[CurrentWork], left: Collection[
 
 
 def only_shared_facts(digest: Digest, shared: Collection[Fact]) -> Digest:
-    """Leave out of a digest the listed facts that only other tracks state."""
+    """Return a digest without the listed facts that only other tracks state."""
     kinds = dict(digest.kinds)
     for kind in LISTED:
         facts = tuple(fact for fact in kinds[kind].facts if fact in shared)
@@ -465,9 +470,9 @@ def _work_in(sources: Sequence[EventFacts]) -> CurrentWork:
 
 
 def work_of_digest(digest: Digest, running: Collection[str]) -> CurrentWork:
-    """Give what was published last, however long ago, unless it is of an agent that runs.
+    """Return the work that was published last, however long ago, unless its agent still runs.
 
-    All is of the session that last stated a goal or now.
+    Goal, now and next are those of the session that last stated a goal or now.
     """
     goal, now, steps = (
         [fact for fact in digest.kinds[kind].facts if fact.agent not in running] for kind in AIMS
@@ -482,18 +487,18 @@ def work_of_digest(digest: Digest, running: Collection[str]) -> CurrentWork:
 
 
 def newest_work(aims: Iterable[CurrentWork]) -> CurrentWork | None:
-    """Choose the line of work that was stated last."""
+    """Return the line of work that was stated last."""
     known = [(aim.at, aim) for aim in aims if aim.at is not None]
     return max(known, key=lambda pair: pair[0])[1] if known else None
 
 
 def lend_goal(aims: Iterable[CurrentWork]) -> CurrentWork | None:
-    """Take the newest goal of sessions that run, and nothing else of theirs (4): not a task they claimed."""
+    """Return the newest goal of running sessions, but no claimed task and nothing else of theirs (4)."""
     goals = (aim.goal for aim in aims if aim.goal and aim.goal.key != CLAIMED)
     return newest_work(CurrentWork(goal=goal) for goal in goals)
 
 
 def facts_held(account: Account) -> tuple[Fact, ...]:
-    """Give every fact that an account holds, of whatever kind."""
+    """Return every fact of an account, of any kind."""
     registers = [fact for fact in (account.goal, account.now) if fact]
     return (*registers, *(fact for facts in account.lists.values() for fact in facts))

@@ -1,7 +1,7 @@
-"""The lines of a brief: each shows one fact, with where it comes from before a `>`, and its text after it.
+"""The lines of a brief: each shows one fact, its origin before a `>` and its text after it.
 
-What sessions and people wrote is data: it stands on one line, without control or bidirectional characters,
-and is cut after 300 characters; what comes before the `>` is ours.
+What sessions and people wrote is data: it is shown on one line, without control or bidirectional characters,
+and is cut after 300 characters. What comes before the `>` is ours.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,7 +41,7 @@ class BriefLine(NamedTuple):
 
 
 class FactLines:
-    """Renders facts as lines for an agent, at an instant."""
+    """Renders facts as lines for one agent, at one instant."""
 
     def __init__(
         self,
@@ -53,14 +53,14 @@ class FactLines:
         *,
         is_marked: bool = True,
     ) -> None:
-        """Keep for whom, when and how long the lines are."""
+        """Keep the reader, the time, and the limits of the lines."""
         self._agent, self._now, self._frame = agent, now, frame
         self._limit, self._budget, self._is_marked = limit, budget, is_marked
 
     def lines(
         self, facts: Iterable[Fact], lead: Callable[[Fact], str] = lambda _: ""
     ) -> tuple[BriefLine, ...]:
-        """Render facts until they alone fill the budget: later ones cannot be in the brief."""
+        """Render facts until they alone fill the budget; later ones would not fit anyway."""
         lines: list[BriefLine] = []
         size = Size()
         for fact in facts:
@@ -71,7 +71,7 @@ class FactLines:
         return tuple(lines)
 
     def line(self, fact: Fact, lead: str = "") -> BriefLine:
-        """Render a fact, with its origin in front of it."""
+        """Render a fact, with its origin before it."""
         is_rule = fact.kind == FactKind.CONSTRAINT  # the heading already says that something is ruled out
         said = fact.text.removeprefix(RULED_OUT) if is_rule else show_fact(fact)
         text = self.data(f"{lead}{said}")
@@ -84,7 +84,7 @@ class FactLines:
         return BriefLine(shown, "" if is_cut else fact.id, fact)
 
     def results(self, files: Sequence[Fact]) -> Callable[..., BriefLine]:
-        """Return what renders the result of a test, with its commit and how many files changed since."""
+        """Return a function that renders a test result, with its commit and how many files changed since."""
 
         def show(fact: Fact, lead: str = "") -> BriefLine:
             line = self.line(fact, lead)
@@ -93,18 +93,18 @@ class FactLines:
         return show
 
     def contested(self, facts: Sequence[Fact]) -> BriefLine:
-        """Render decisions of one key that did not know of each other, each with its author and age."""
+        """Render the contested decisions of one key, each with its author and age."""
         from passdown.core.briefs.contested_lines import Showing, render_contested  # few are contested
 
         text, is_cut = render_contested(facts, Showing(self.data, self.name, self.age), self._limit)
         return BriefLine(f"> {text}", "" if is_cut else facts[0].id, facts[0])
 
     def data(self, text: str) -> str:
-        """Return text from outside as one safe line."""
+        """Return an untrusted text as one safe line."""
         return self._frame.clean(one_line(" ".join(text.split())))
 
     def name(self, text: str) -> str:
-        """Return a name from outside that is safe to show before the `>`."""
+        """Return an untrusted name in a form that is safe before the `>`."""
         shown = _NOT_IN_NAMES.sub("_", self.data(text))
         return shown if len(shown) <= _NAME else f"{shown[:_NAME]}…"
 

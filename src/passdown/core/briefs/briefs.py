@@ -1,16 +1,16 @@
-"""The brief: what a starting session is told, within a budget (C59, C67, C68).
+"""The brief: what a session is told when it starts, within a budget (C59, C67, C68).
 
-1. The head is always in: goal, now, how much is unread, the three newest feedbacks and their count, and the
-   first next step. It comes first, so the first 2,000 characters alone are a safe brief.
-2. The rest has shares of the room (`packing`): blockers, what the session holds and mail; rules; decisions;
-   questions; the team; what a session did that stated nothing. Facts that name a file at hand come first in
-   their share, then those of the same track, of the same branch, and the newest. Omitted lines are counted,
-   with the command that shows them.
+1. The head is always included: goal, now, how much is unread, the three newest feedbacks and their count, and
+   the first next step. It comes first, so the first 2,000 characters alone are a safe brief.
+2. The other parts share the remaining room (`packing`): blockers, what the session holds and its messages;
+   rules; decisions; questions; the team; what was observed of a session that recorded nothing. Within a
+   share, facts that name a file at hand come first, then those of the same track, of the same branch, and the
+   newest. Omitted lines are counted, with the command that shows them.
 3. What sessions and people wrote is data: it follows a `>`, on one line, without control or bidirectional
-   characters, and is cut after 300 characters; what comes before the `>` is ours.
+   characters, and is cut after 300 characters. What comes before the `>` is ours.
 4. The brief is enclosed by two lines with a delimiter and a nonce, which no text inside can contain.
 
-The same input, budget, instant and frame give the same bytes.
+The same input, budget, time and frame produce the same bytes.
 """
 
 from collections import Counter
@@ -35,11 +35,11 @@ from passdown.records import record
 
 _SHORTEST: Final = 20
 _LIMITS: Final = (AIM_CHARS, 120, 60)
-"""How many characters of each line of the head are shown, as far as it fits."""
+"""The lengths to which lines of the head are cut, tried in this order until the head fits."""
 _FEEDBACK: Final = 3
 """How many of the newest feedbacks are always shown."""
 _CONTESTED: Final = 2
-"""How many keys with contradicting decisions come before decisions that name a file at hand."""
+"""How many contested decisions come before decisions that name a file at hand."""
 _LATELY: Final = 10
 _AGENT: Final = 40
 _LABEL: Final = 60
@@ -49,19 +49,20 @@ _NEWEST: Final = 5
 _RECEIPTS: Final = "passdown view list receipts"
 _UNCONFIRMED: Final = "UNCONFIRMED"
 NO_GOAL: Final = 'none yet. Record it when you know it: `passdown goal "…"`'
-NO_NOW: Final = "not stated"
-_POINTERS: Final = f"`{ALL_FACTS}`: every fact; `passdown view`: what is published; `passdown log`: by whom"
+NO_NOW: Final = "none yet"
+_POINTERS: Final = f"`passdown search WORDS`, `{ALL_FACTS}`"
+_FIRST_BANNER: Final = "Passdown is on. Nothing recorded yet."
 _RECORD: Final = "`passdown goal | now | done | next | decide | rule-out | ask | note`, each with a text"
 
 
 @record
 class Brief:
-    """A finished brief."""
+    """A brief that is ready to be shown."""
 
-    frame: Annotated[BriefFrame, "The lines around it."]
+    frame: Annotated[BriefFrame, "The first and the last line."]
     body: Annotated[str, "The text between them."]
-    lines: Annotated[tuple[tuple[int, str, BriefLine], ...], "Each line with its class and kind."]
-    omitted: Annotated[tuple[Omission, ...], "What was omitted."]
+    lines: Annotated[tuple[tuple[int, str, BriefLine], ...], "Each line, with its class and kind."]
+    omitted: Annotated[tuple[Omission, ...], "What was left out."]
 
     @property
     def text(self) -> str:
@@ -70,7 +71,7 @@ class Brief:
 
     @property
     def size(self) -> Size:
-        """Its size."""
+        """The size of the whole brief."""
         return measure(self.text)
 
     @property
@@ -91,7 +92,7 @@ class Brief:
 
 
 def pack_brief(brief_input: BriefInput, budget: Budget, now: datetime, frame: BriefFrame) -> Brief:
-    """Make the brief; it never exceeds the budget, and the same input gives the same bytes."""
+    """Make a brief that never exceeds the budget; the same input produces the same bytes."""
     show = FactLines(brief_input.agent, now, frame, MAX_TEXT, budget)
     rest = tuple(_make_rest(brief_input, show))
     shares = (*SHARES, SEEN_SHARE) if brief_input.names_verbs else SHARES
@@ -110,7 +111,7 @@ def pack_brief(brief_input: BriefInput, budget: Budget, now: datetime, frame: Br
 
 
 def pack_messages(brief_input: BriefInput, budget: Budget, now: datetime, frame: BriefFrame) -> Brief:
-    """Make a brief of nothing but messages, for a session that was briefed before."""
+    """Make a brief that has only messages, for a session that was briefed before."""
     show = FactLines(brief_input.agent, now, frame, MAX_TEXT, budget)
     packing = Packing((_messages(brief_input, show),), budget, frame)
     packing.pack()
@@ -132,9 +133,9 @@ def _make_head(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     now = _one_part(FactKind.NOW, aim.now, NO_NOW, show)
     yield now._replace(title=aim.work_name.capitalize(), kind=aim.work_name.replace(" ", "_"))
     unread: list[BriefLine] = []
-    if brief_input.unread:  # C131
+    if brief_input.unread:  # only a brief may be made from a part of the events (C131)
         left = "1 file" if brief_input.unread == 1 else f"{brief_input.unread:,} files"
-        read = f"read: the newest {brief_input.read:,} events; not read: {left}"
+        read = f"Only the newest {brief_input.read:,} events were read; not read yet: {left}"
         unread.append(BriefLine(f"{read}. `passdown brief` reads all"))
     yield _plain_part(1, "unread", "Not all events were read yet", unread)._replace(head=1)
     yield _part(brief_input, show, FactKind.FEEDBACK)._replace(head=_FEEDBACK)
@@ -167,19 +168,19 @@ def _make_rest(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     before = [show.line(fact, _BEFORE[fact.kind]) for fact in aim.before_it]
     yield _plain_part(2, "before", "Before that", before)
     words = [show.line(brief_input.words)] if brief_input.words else []
-    yield _plain_part(2, FactKind.WORDS, "Last words of the agent", words)
+    yield _plain_part(2, FactKind.WORDS, "The agent's last message", words)
     yield _questions(brief_input, [fact for fact in questions if fact not in blocking], show)
     orphans = [_show_orphan(one, show) for one in brief_input.team.orphans]
-    yield _plain_part(2, "orphan", "Tasks of sessions that died", orphans, "passdown task list")
+    yield _plain_part(2, "orphan", "Tasks of crashed sessions", orphans, "passdown task list")
     yield _gates(brief_input, show)
     yield _decisions(brief_input, show)
     yield from _further(brief_input, show, 2)
     ahead = [_show_ahead(fact, show) for fact in brief_input.ahead]
-    yield _plain_part(2, "ahead", "Dated ahead: counts nowhere here", ahead, "passdown doctor")
+    yield _plain_part(2, "ahead", "Dated ahead: ignored here", ahead, "passdown doctor")
     yield _part(brief_input, show, FactKind.MALFORMED)
     yield _team(brief_input, show)
     places = [f"ledger > {show.data(brief_input.ledger)[:MAX_TEXT]}"] if brief_input.ledger else []
-    yield _plain_part(3, POINTER, "Where to look", [BriefLine(one) for one in (*places, _POINTERS)])
+    yield _plain_part(3, POINTER, "More", [BriefLine(one) for one in (*places, _POINTERS)])
     for kind in (FactKind.ANSWER, FactKind.DONE):
         part = _part(brief_input, show, kind)
         yield part._replace(lines=part.lines[:_LATELY])
@@ -207,7 +208,7 @@ def _show_commit(one: CommitSubject, show: FactLines) -> BriefLine:
 
 
 def _files(brief_input: BriefInput, show: FactLines) -> BriefPart:
-    """List the files that were changed, most edited first, then the newest; commits tell of further ones."""
+    """List the changed files, including those of commits: the most edited first, then the newest."""
     known = {fact.text: fact for fact in brief_input.of(FactKind.FILE)}
     for commit in brief_input.commits:
         for path in commit.files:
@@ -243,14 +244,14 @@ def _part(
 
 
 def _lead_of(kind: FactKind) -> Callable[[Fact], str]:
-    """Return what gives the text before a fact of a kind: its key, unless that was made from the words."""
+    """Return a function that puts the key in front of a fact, unless the key was made from its words."""
     if kind is FactKind.DECISION:
         return lambda one: "" if is_made_key(one) else f"{one.key}: "
     return lambda one: f"{one.key} → " if kind is FactKind.ANSWER else ""
 
 
 def _decisions(brief_input: BriefInput, show: FactLines) -> BriefPart:
-    """List decisions that did not know of each other first (C162), but so that others have room too."""
+    """List contested decisions first (C162), but only so many that others have room too."""
     keys = {identify(facts[0]) for facts in brief_input.contested}
     rest = [fact for fact in brief_input.nearest(FactKind.DECISION) if identify(fact) not in keys]
     part = _part(brief_input, show, FactKind.DECISION, rest)
@@ -283,7 +284,7 @@ def _gates(brief_input: BriefInput, show: FactLines) -> BriefPart:
 
 
 def _is_taken_up(failed: Fact, phases: Sequence[Fact]) -> bool:
-    """Return whether somebody has told of a failed phase of the same stream document since (C155)."""
+    """Return whether the failed phase of a stream document has been reported on since (C155)."""
     later = (one for one in phases if one.at > failed.at and one.stream == failed.stream)
     return bool(failed.stream) and any(one.key == failed.key for one in later)
 
@@ -301,7 +302,7 @@ def _holdings(brief_input: BriefInput, show: FactLines) -> Iterator[BriefLine]:
 
 
 def _messages(brief_input: BriefInput, show: FactLines) -> BriefPart:
-    """Show the newest messages; the others are counted (C90)."""
+    """Show the newest messages and count the others (C90)."""
     found = brief_input.team.messages
     lines: list[BriefLine] = []
     for one in found[:_NEWEST]:
@@ -327,13 +328,13 @@ def _team(brief_input: BriefInput, show: FactLines) -> BriefPart:
 
 
 def _show_ahead(fact: Fact, show: FactLines) -> BriefLine:
-    """Render what an event says that is dated ahead, with its date."""
+    """Render a fact of an event that is dated ahead, with its date."""
     text = show.data(f"{fact.key}: {fact.text}" if fact.key else fact.text)[:MAX_TEXT]
     return BriefLine(f"({show.name(fact.agent)}, {show.name(fact.event_id)}, {fact.at.date()}) > {text}")
 
 
 def brief_hash(brief: Brief) -> str:
-    """Hash the text between the lines with the nonce: briefs with the same content have the same hash."""
+    """Hash the text between the two lines: briefs with the same content have the same hash."""
     return hash_body(brief.body)
 
 
@@ -353,17 +354,19 @@ def render_banner(
 ) -> str:
     """Render the combined events, newest first, then the goal and current or last work (R120, R121).
 
-    `unread` is how many files of events were not read yet.
+    `unread` is the number of event files that were not read yet.
     """
     shown: list[str] = []
     for one in combined:
         minute = f"{render_millis(one.at)[:16].replace('T', ' ')}Z"
         shown.append(f"  {_cut(one.agent, _AGENT)}  {minute}  {_cut(one.label, _LABEL)}")
-    count = f"{total} event" + ("" if total == 1 else "s")
+    if not (total or unread or goal or now):
+        return _FIRST_BANNER
+    count = f"{total} event{'' if total == 1 else 's'} combined" if total else "no events yet"
     rest = [f"  and {total - len(shown)} earlier: `passdown log --all`"] if total > len(shown) else []
-    files = "1 file" if unread == 1 else f"{unread:,} files"
-    left = f"; not read yet: {files} of events (`passdown brief` reads all)" if unread else ""
-    lines = [f"Passdown: {count} combined{left}", *shown, *rest]
+    files = "1 event file" if unread == 1 else f"{unread:,} event files"
+    left = f"; {files} not read yet (`passdown brief` reads all)" if unread else ""
+    lines = [f"Passdown: {count}{left}", *shown, *rest]
     lines += [f"Goal: {_cut(goal, MAX_TEXT) or NO_NOW}", f"{title}: {_cut(now, MAX_TEXT) or NO_NOW}"]
     return "\n".join(lines)
 

@@ -7,9 +7,9 @@ from passdown.records import record
 
 TOKENS: Final = 1_500
 CHARACTERS: Final = 9_000
-"""The lowest known cap of a host is 10,000; longer text is silently cut to a preview."""
+"""The lowest known limit of a host is 10,000; it silently cuts longer text to a preview."""
 PREVIEW: Final = 2_000
-"""How many characters of a brief that was cut are shown."""
+"""How many characters a host shows of a brief that it cuts."""
 LEAST_TOKENS: Final = 250
 LEAST_CHARACTERS: Final = 600
 
@@ -17,7 +17,7 @@ _BYTES: Final = 3
 
 
 class Size(NamedTuple):
-    """How much room a text takes."""
+    """The size of a text."""
 
     characters: int = 0
     bytes: int = 0
@@ -39,17 +39,17 @@ def measure(text: str) -> Size:
 
 @record
 class Budget:
-    """The most that a brief may take; both limits hold."""
+    """The most that a brief may take; both limits apply."""
 
     tokens: Annotated[int, "The most tokens it may take."] = TOKENS
-    characters: Annotated[int, "How many characters the host lets through."] = CHARACTERS
+    characters: Annotated[int, "The most characters that the host passes on."] = CHARACTERS
 
     def __post_init__(self) -> None:
-        """Reject a budget that is too small even for a goal."""
+        """Raise a `UsageError` for a budget in which not even a goal would fit."""
         if self.tokens < LEAST_TOKENS or self.characters < LEAST_CHARACTERS:
             raise UsageError(
-                f"a brief needs {LEAST_TOKENS} tokens and {LEAST_CHARACTERS} characters at least",
-                hint=f"the usual budget is {TOKENS} tokens and {CHARACTERS} characters",
+                f"a brief needs at least {LEAST_TOKENS} tokens and {LEAST_CHARACTERS} characters",
+                hint=f"the default is {TOKENS} tokens and {CHARACTERS} characters",
             )
 
     @property
@@ -62,7 +62,7 @@ class Budget:
         return size.tokens <= self.tokens and size.characters <= self.characters
 
     def smaller(self, times: int = 1) -> "Budget":
-        """Return the budget after a brief was cut: what hosts still show, halved each further time."""
+        """Return the budget to use after the host cut a brief: its preview, halved for each further cut."""
         tokens = max(LEAST_TOKENS, TOKENS >> times - 1)
         characters = max(LEAST_CHARACTERS, PREVIEW >> times - 1)
         return Budget(tokens=min(self.tokens, tokens), characters=min(self.characters, characters))

@@ -1,4 +1,4 @@
-"""Decisions that did not know of each other, on one line (C162)."""
+"""Show decisions that were made without knowing of each other on one line (C162)."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -9,13 +9,13 @@ from passdown.core.safe_text import one_line
 from passdown.core.statements import UNSEEN
 
 _MOST: Final = 4
-"""How many decisions of one key are shown beside each other."""
+"""How many decisions of one key are shown."""
 _LEAST: Final = 40
-"""How many characters of each are shown, however many there are."""
+"""How many characters of each decision are shown at least."""
 
 
 class Showing(NamedTuple):
-    """How texts, names and times are shown."""
+    """The functions that render texts, names and times."""
 
     data: Callable[[str], str]
     name: Callable[[str], str]
@@ -23,7 +23,7 @@ class Showing(NamedTuple):
 
 
 def render_contested(facts: Sequence[Fact], show: Showing, limit: int) -> tuple[str, bool]:
-    """Return the line, and whether it leaves something out; the decision that holds comes first."""
+    """Return the line, with the decision in force first, and whether anything was left out."""
     size = max(_LEAST, limit // len(facts))
     texts = [show.data(fact.text) for fact in facts[:_MOST]]
     shown = [text if len(text) <= size else f"{text[:size].rstrip()}…" for text in texts]
@@ -40,7 +40,7 @@ def _origin(fact: Fact, show: Showing) -> str:
 
 
 def say_contested(facts: Sequence[Fact], age: Callable[[datetime], str], limit: int) -> str:
-    """Return the line for a person, with whole texts and names; `age` shows when each was decided."""
+    """Return the line for a person, with whole names; `age` shows when each decision was made."""
 
     def plain(text: str) -> str:
         return one_line(" ".join(text.split()))

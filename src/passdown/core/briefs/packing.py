@@ -1,13 +1,13 @@
 """Which lines of a brief fit into its budget (C132).
 
 1. The head comes first: goal, now, the newest feedback and its count, the first next step. If it does not
-   fit, it is rendered shorter; at last feedback and the next step go.
-2. The room that is left is divided into shares. No part takes the room of another share, and a share holds
-   whole lines with the line that counts the rest.
-3. What shares leave goes to rules, decisions and questions in turn, up to eight, eight and six; then to
-   everything else by class, the next steps first; then to what is left of these three.
-4. Feedback beyond the newest is shown only while the whole head is within the first 2,000 characters, since
-   some hosts show no more than that of a long text.
+   fit, its lines are cut shorter; as a last resort, feedback and the next step are left out.
+2. The remaining room is divided into shares. No part takes room from another share, and a share holds whole
+   lines, including the line that counts the rest.
+3. Room that shares leave goes to rules, decisions and questions in turn, up to eight, eight and six; then to
+   everything else by class, the next steps first; then to the rest of these three.
+4. More feedback is shown only while the whole head stays within the first 2,000 characters: some hosts show
+   no more of a long text.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -24,15 +24,15 @@ POINTER: Final = "pointer"
 VERBS: Final = "verbs"
 
 _ADVICE: Final = frozenset({POINTER, VERBS})
-"""The parts that hold no facts: nobody misses what is left out of them."""
+"""The parts without facts: if they are left out, the brief does not mention it."""
 _LONGEST_NAMING: Final = 160
-"""How many characters the line about left-out parts may take before it only counts them."""
+"""How long the line that names left-out parts may be; if it is longer, they are only counted."""
 _DROPPED: Final = (FactKind.FEEDBACK.value, FactKind.NEXT.value)
-"""What of the head goes if even its shortest form does not fit."""
+"""The parts of the head that are left out if even its shortest form does not fit."""
 
 
 class BriefPart(NamedTuple):
-    """A heading with its lines, most important first; `total` also counts lines that were not rendered."""
+    """A heading and its lines, the most important first; `total` also counts lines that were not rendered."""
 
     level: int
     kind: str
@@ -43,11 +43,11 @@ class BriefPart(NamedTuple):
     head: int = 0
     """How many of its lines belong to the head."""
     noun: str = ""
-    """What its lines show, if that is not its kind."""
+    """What its lines are called in the plural, if not after its kind."""
 
 
 class Omission(NamedTuple):
-    """How many facts of a kind are not in the brief, and the command that shows them."""
+    """How many facts of a kind were left out, and the command that shows them."""
 
     kind: str
     left: int
@@ -55,7 +55,7 @@ class Omission(NamedTuple):
 
 
 class PartShare(NamedTuple):
-    """The percentage of the room that parts of some kinds have for themselves."""
+    """The percentage of the room that is reserved for some kinds."""
 
     percent: int
     kinds: frozenset[str]
@@ -69,16 +69,16 @@ SHARES: Final = (
 SEEN_SHARE: Final = PartShare(
     10, frozenset({VERBS, "before", *(kind.value for kind in FactKind if any(kind.row.observed_as))})
 )
-"""What is told of a session that stated nothing, and how to record something."""
+"""The share for what was observed of sessions that recorded nothing, and for how to record."""
 
 _LASTING: Final = MappingProxyType(
     {kind.value: kind.row.brief_count for kind in FactKind if kind.row.brief_count}
 )
-"""The facts that stay in force, and how many of each come before everything that has no share."""
+"""The facts that stay in force, and how many of each come before the parts without a share."""
 
 
 class Packing:
-    """Decides how many lines of each part are shown; all sizes are known before anything is rendered."""
+    """Decides how many lines of each part are shown; it measures every line once, up front."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Packing:
         frame: BriefFrame,
         shares: Sequence[PartShare] = SHARES,
     ) -> None:
-        """Keep the parts that hold anything, in the order in which they are shown."""
+        """Keep the parts that are not empty, in the order in which they are shown."""
         self._parts = [part for part in parts if part.total]
         self._budget = budget
         self._shares = shares
@@ -121,7 +121,7 @@ class Packing:
         return [number for number, part in enumerate(self._parts) if part.kind in kinds]
 
     def _fill_share(self, share: PartShare, room: Size) -> None:
-        """Add the lines of a share in turn, up to its part of the room (2)."""
+        """Add lines of the share's parts in turn, up to its percentage of the room (2)."""
         most = Size(room.characters * share.percent // 100, room.bytes * share.percent // 100)
         numbers = self._numbers(share.kinds)
 
@@ -159,7 +159,7 @@ class Packing:
         return False
 
     def _is_head_cut(self) -> bool:
-        """Return whether a host that cuts the brief would cut its head (4)."""
+        """Return whether a host that cuts the brief would cut into its head (4)."""
         size = self._start
         for number, part in enumerate(self._parts):
             if part.head:
@@ -178,7 +178,7 @@ class Packing:
         return size.plus(measure(f"\n{rest}")) if rest else size
 
     def _part_size(self, number: int) -> Size:
-        """Return the size of a part as it is shown, with the line that counts the rest."""
+        """Return the size of a part with the lines that are shown and the line that counts the rest."""
         part, shown = self._parts[number], self._shown[number]
         if not shown:
             return Size()
@@ -187,7 +187,7 @@ class Packing:
         return size.plus(measure(f"\n{more}")) if more else size
 
     def _left_out(self) -> str:
-        """Return one line that names the parts of which nothing is shown, or counts them if they are many."""
+        """Return one line that names the parts left out entirely, or counts them if there are many."""
         gone = [
             part
             for part, shown in zip(self._parts, self._shown, strict=True)
@@ -201,7 +201,7 @@ class Packing:
         return f"Left out: {sum(part.total for part in gone)} facts of {len(gone)} kinds: `{ALL_FACTS}`"
 
     def packed(self) -> tuple[str, tuple[tuple[int, str, BriefLine], ...], tuple[Omission, ...]]:
-        """Return the text, each line with its class and kind, and what is left out."""
+        """Return the text, each line with its class and kind, and what was left out."""
         texts, lines, omitted = [NOTE], list[tuple[int, str, BriefLine]](), list[Omission]()
         for part, shown in zip(self._parts, self._shown, strict=True):
             taken = part.lines[:shown]

@@ -1,8 +1,8 @@
-"""What receipts tell the next session: what was done once, which tests failed, which commits (C121).
+"""Sort receipts for the next session: what must not be repeated, test results, and commits (C121).
 
-1. Only what somebody stated must not be done again. A test that ran is a result, and so is a commit.
-2. A test that could not be run, or whose result nobody knows, is no result.
-3. A failed test counts until a later run of the same tests, or of all of them, passes.
+1. Only what somebody stated must not be repeated. A test run is a result, and so is a commit.
+2. A test that could not be run, or that has no known result, is not a result.
+3. A failed test counts until a later run of the same tests, or of all tests, passes.
 4. A result is outdated if a file was edited since.
 """
 
@@ -19,7 +19,7 @@ _SHORT_COMMIT: Final = pattern(r"[0-9a-f]{7,64}")
 
 
 class SortedReceipts(NamedTuple):
-    """Receipts by what they mean for the next session, each kind as it was given."""
+    """Receipts by their meaning for the next session, each kind in the given order."""
 
     once: tuple[Fact, ...]
     passed: tuple[Fact, ...]
@@ -28,7 +28,7 @@ class SortedReceipts(NamedTuple):
 
 
 def sort_receipts(receipts: Sequence[Fact]) -> SortedReceipts:
-    """Tell apart what must not be done again, results of tests, and commits (1 to 3)."""
+    """Separate what must not be repeated, test results, and commits (1 to 3)."""
     commits = [fact for fact in receipts if _is_commit(fact)]
     results = [fact for fact in receipts if fact not in commits and _is_result(fact)]
     known = [fact for fact in results if code_of(fact.text) and code_of(fact.text) not in NO_RESULT]  # 2
@@ -48,16 +48,16 @@ def _is_commit(fact: Fact) -> bool:
 
 
 def _is_result(fact: Fact) -> bool:
-    """Return whether a receipt is of a test: it tells an exit code, or a test was seen without one."""
+    """Return whether a receipt is a test result: it has an exit code, or it is an observed test run."""
     if code_of(fact.text) or fact.provenance is Provenance.STATED:
         return bool(code_of(fact.text))
-    from passdown.core.test_names import name_test  # older events only: a test has an exit code
+    from passdown.core.test_names import name_test  # needed for older events only: a test has an exit code
 
     return name_test(fact.text) is not None
 
 
 def _is_cleared(failed: Fact, passed: Iterable[Fact]) -> bool:
-    """Return whether a later run that passed had these tests too (3)."""
+    """Return whether a later run that passed included these tests (3)."""
     from passdown.core.test_names import name_test  # few briefs have a failed test
 
     name = name_test(command_of(failed.text))
@@ -68,14 +68,14 @@ def _is_cleared(failed: Fact, passed: Iterable[Fact]) -> bool:
 
 
 def is_later(one: Fact, other: Fact) -> bool:
-    """Return whether a fact was seen after another; of one session, its own order tells."""
+    """Return whether a fact came after another; within a session, its own order decides."""
     if one.session and one.session == other.session and one.seq and other.seq:
         return one.seq > other.seq
     return one.at > other.at
 
 
 def describe_result(fact: Fact, files: Iterable[Fact]) -> str:
-    """Say at which commit a test was run, and how many files were edited since (4)."""
+    """Describe at which commit a test was run, and how many files were edited since (4)."""
     where = f" at commit {fact.commit[:COMMIT_SIZE]}" if fact.commit else ""
     count = sum(is_later(one, fact) for one in files)
     since = f", {count} {'file' if count == 1 else 'files'} edited since" if count else ""

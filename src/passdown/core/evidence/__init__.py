@@ -1,1 +1,1 @@
-"""Proof that no fact is lost, and how many of the important ones reach a brief."""
+"""Proof that no fact is lost, and measurements of how many facts reach a brief."""

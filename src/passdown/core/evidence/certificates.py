@@ -1,10 +1,10 @@
-"""Whether anything was lost: every fact that was ever stated, and what became of it.
+"""Certificates: every fact that was ever stated, and its outcome, to show whether anything was lost.
 
-1. Each journal and the event log are gone through line by line and event by event, on their own: what they
-   state holds until a named line or event takes its place, answers it or takes it back (`core.fold`).
-2. What holds must be in the brief, or be shown by a named command.
-3. A line that a journal counts and does not have is a loss, and so is one that an event covers and no event
-   says, what somebody expects and nobody knows, and what an event hides by its date alone.
+1. Each journal and the event log are traced on their own, line by line and event by event: a fact holds until
+   a named line or event replaces, answers or retracts it (`core.fold`).
+2. A fact that holds must be in the brief, or be shown by a named command.
+3. Losses are: a gap in the line numbers of a journal; a fact that an event covers but no event contains; an
+   expected text that is found nowhere; and a fact that an event hides only because of its date.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ _PUBLISHED: Final = frozenset(
 
 
 class FactStatus(StrEnum):
-    """What became of a fact."""
+    """The outcome of a fact."""
 
     IN_BRIEF = "in-brief"
     BY_COMMAND = "by-command"
@@ -39,7 +39,7 @@ class FactStatus(StrEnum):
 
 
 class StatedFact(NamedTuple):
-    """One time that a fact was stated."""
+    """One statement of a fact."""
 
     fact: Fact
     where: str
@@ -47,15 +47,15 @@ class StatedFact(NamedTuple):
     journal: str = ""
     """The session whose journal has it; empty for an event."""
     retired_by: str = ""
-    """The line or event that took its place, or took it back."""
+    """The line or event that replaced or retracted it."""
     taker: Fact | None = None
-    """What that says."""
+    """The fact in that line or event."""
     document: str = ""
-    """The author or the name of the document that has it; empty for a line or an event."""
+    """The author or name of the document that has it; empty for a line or an event."""
 
 
 class CertifiedFact(NamedTuple):
-    """A fact, what became of it, and where that can be seen."""
+    """A fact, its outcome, and where that can be seen."""
 
     id: FactId | str
     kind: str
@@ -66,22 +66,24 @@ class CertifiedFact(NamedTuple):
 
 @record
 class Certificate:
-    """What became of every fact."""
+    """The outcome of every fact."""
 
-    facts: Annotated[tuple[CertifiedFact, ...], "Every fact, in the order of ids."]
-    losses: Annotated[tuple[CertifiedFact, ...], "What nothing accounts for, or an event hides."] = ()
-    replaced: Annotated[tuple[CertifiedFact, ...], "What a session holds and others replaced."] = ()
+    facts: Annotated[tuple[CertifiedFact, ...], "Every fact, ordered by id."]
+    losses: Annotated[
+        tuple[CertifiedFact, ...], "Facts that are unaccounted for, or hidden by an event."
+    ] = ()
+    replaced: Annotated[tuple[CertifiedFact, ...], "Facts of the session that others replaced."] = ()
     contested: Annotated[
-        tuple[tuple[Fact, ...], ...], "Decisions of one key that did not know of each other."
+        tuple[tuple[Fact, ...], ...], "Decisions of one key that were made without knowing of each other."
     ] = ()
 
     @property
     def root(self) -> str:
-        """The hash of all ids, sorted: two machines that know the same facts have the same root."""
+        """The hash of all sorted ids: two machines that know the same facts have the same root."""
         return hashlib.sha256("\n".join(str(one.id) for one in self.facts).encode()).hexdigest()
 
     def count(self, how: FactStatus) -> int:
-        """Count the facts of which that became."""
+        """Count the facts with an outcome."""
         return sum(one.how is how for one in self.facts)
 
 
@@ -89,14 +91,14 @@ class Certificate:
 
 
 def trace_journal(session: str, lines: Sequence[JournalLine]) -> Sequence[StatedFact]:
-    """Go through a journal (1); a line that stands there twice counts once."""
+    """Trace a journal (1); a duplicate line counts once."""
     facts = facts_of(session, put_in_order([*lines]))
     stated = _trace(facts, lambda fact: f"{session} line {fact.seq}", session)
     return [one._replace(journal=session) for one in stated]
 
 
 def trace_events(sources: Iterable[EventFacts]) -> Sequence[StatedFact]:
-    """Go through the events in the order of their ranks (1); the same event found twice is one."""
+    """Trace events in the order of their ranks (1); a duplicate event counts once."""
     unique = {source.rank.hash: source for source in sources}
     names = {digest: f"event {source.rank.id}" for digest, source in unique.items()}
     retracted = all_retracted(unique.values())
@@ -112,13 +114,13 @@ def trace_events(sources: Iterable[EventFacts]) -> Sequence[StatedFact]:
 
 
 def trace_documents(facts: Iterable[Fact]) -> Sequence[StatedFact]:
-    """Go through the documents of others that a brief used and no event tells (1): each fact stands there."""
+    """Trace documents of other tools that the brief used and no event contains (1)."""
     kept = [step for fact in facts for step in _single(fact) if fact.kind in STATING]
     return [StatedFact(fact, fact.agent, document=fact.agent) for fact in kept]
 
 
 def _trace(facts: Iterable[Fact], name: Callable[[Fact], str], own: str = "") -> Sequence[StatedFact]:
-    """Fold facts, and say of each what took its place."""
+    """Fold facts, and name what replaced or retracted each of them."""
     single = [step for fact in facts for step in _single(fact)]
     ended: dict[Fact, Fact] = {}
     folded = fold(single, ended.__setitem__, own)
@@ -134,21 +136,21 @@ def _trace(facts: Iterable[Fact], name: Callable[[Fact], str], own: str = "") ->
 
 
 def _single(fact: Fact) -> Iterator[Fact]:
-    """Take a list of next steps apart: each step is a fact."""
+    """Split a list of next steps: each step is a fact."""
     if fact.kind != FactKind.NEXT:
         yield fact
         return
-    if not fact.steps:  # an empty list takes out the one before
+    if not fact.steps:  # an empty list clears the one before
         yield fact
     for number, step in enumerate(fact.steps):
         yield fact._replace(text=step, key=ADD if number else fact.key)
 
 
-# --- the judgement --------------------------------------------------------------------------------
+# --- the outcome of each fact ----------------------------------------------------------------------
 
 
 class VisibleFacts(NamedTuple):
-    """What can be seen: in the brief, in the account of each session, and in the view's lists."""
+    """The facts that can be seen: in the brief, in the account of each session, and in the view's lists."""
 
     brief: frozenset[str]
     accounts: Mapping[str, frozenset[str]]
@@ -161,7 +163,7 @@ _ORDER: Final = (FactStatus.IN_BRIEF, FactStatus.BY_COMMAND, FactStatus.UNACCOUN
 def judge(
     stated: Iterable[StatedFact], reach: VisibleFacts, losses: Iterable[CertifiedFact] = ()
 ) -> Certificate:
-    """Say of every fact what became of it (2); of one that was stated often, the best answer counts."""
+    """Determine the outcome of every fact (2); if one was stated several times, the best outcome counts."""
     found: dict[str, CertifiedFact] = {}
     for one in stated:
         answer = _judge(one, reach)
@@ -192,19 +194,19 @@ def _judge(one: StatedFact, reach: VisibleFacts) -> CertifiedFact:
 
 
 def find_gaps(session: str, lines: Iterable[JournalLine]) -> Iterator[CertifiedFact]:
-    """Name the lines that a journal counts and does not have (3)."""
+    """Yield the missing lines of a journal (3)."""
     numbers = {line.seq for line in lines}
     for number in range(1, max(numbers, default=0)):
         if number not in numbers:
             yield CertifiedFact(
-                "", "line", f"{session} has no line {number}", FactStatus.UNACCOUNTED, session
+                "", "line", f"line {number} of {session} is missing", FactStatus.UNACCOUNTED, session
             )
 
 
 def find_unpublished(
     stated: Iterable[StatedFact], covered: Mapping[str, int], events: Iterable[StatedFact]
 ) -> Iterator[CertifiedFact]:
-    """Name what holds in a journal, is covered by an event, and is in none (3)."""
+    """Yield facts that hold in a journal and are covered by an event, but that no event contains (3)."""
     published = {_public_name(one.fact) for one in events}
     for one in stated:
         fact = one.fact
@@ -216,7 +218,7 @@ def find_unpublished(
             and has_result(fact)
             and _public_name(tell(fact)) not in published
         ):
-            what = f"{fact.text} (covered by an event, in none)"
+            what = f"{fact.text} (an event covers it, no event contains it)"
             yield CertifiedFact(fact.id, fact.kind, what, FactStatus.UNACCOUNTED, one.where)
 
 
@@ -227,7 +229,7 @@ def _public_name(fact: Fact) -> tuple[str, str]:
 def find_hidden(
     events: Iterable[StatedFact], until: datetime, dates: Mapping[str, datetime]
 ) -> Iterator[CertifiedFact]:
-    """Name what an event hides only because it is dated ahead (3); `dates` has the stamps of events."""
+    """Yield facts that an event hides only because it is dated ahead (3); `dates` has the events' stamps."""
     for one in events:
         if one.taker is not None and one.fact.at <= until < one.taker.at:
             yield _replaced(one, one.taker, dates, FactStatus.HIDDEN)
@@ -236,7 +238,7 @@ def find_hidden(
 def find_replaced(
     journal: Iterable[StatedFact], events: Iterable[StatedFact], session: str, dates: Mapping[str, datetime]
 ) -> Iterator[CertifiedFact]:
-    """Name what holds in a session's journal, and does not hold because of another session's event."""
+    """Yield facts that hold in a session's journal, but that another session's event replaced."""
     told = [tell(one.fact) for one in journal if not one.retired_by]
     held = {(*_public_name(fact), fact.text) for fact in told}
     for one in events:
@@ -249,12 +251,12 @@ def find_replaced(
 
 def _replaced(one: StatedFact, taker: Fact, dates: Mapping[str, datetime], how: FactStatus) -> CertifiedFact:
     name, at = taker.event_id, render_seconds(dates[taker.event])
-    where = f"event {name} of {taker.agent}, dated {at}; `passdown event retract {name}` takes that back"
+    where = f"event {name} of {taker.agent}, dated {at}; `passdown event retract {name}` undoes it"
     return CertifiedFact(one.fact.id, one.fact.kind, show_fact(one.fact), how, where)
 
 
 def find_missing(stated: Iterable[StatedFact], expected: Iterable[str]) -> Iterator[CertifiedFact]:
-    """Name the expected texts that no line and no event has (3)."""
+    """Yield the expected texts that no line and no event contains (3)."""
     facts = [one.fact for one in stated]
     known = {name for one in facts for name in (_words(one.text), _words(f"{one.key}: {one.text}"))}
     for text in dict.fromkeys(map(_words, expected)):

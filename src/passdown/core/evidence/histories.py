@@ -1,9 +1,9 @@
-"""Long histories of sessions whose facts stay in force, to measure briefs on.
+"""Generate long histories of sessions whose facts stay in force, to measure briefs with.
 
-A history is made from a seed and knows nothing of how briefs are packed. Every session states facts of every
-kind, of at most 100 characters. Most of them are in force at the end: some decisions are decided anew, some
-questions answered and some rules retracted later, and now and then a session decides a key without knowing
-what another one just decided under it. A third of decisions, rules and questions name a file.
+A history is generated from a seed, without any knowledge of how briefs are packed. Every session states facts
+of every kind, of at most 100 characters. Most are still in force at the end: some decisions are replaced
+later, some questions answered and some rules retracted, and now and then a session decides a key without
+knowing that another one has just decided it. A third of the decisions, rules and questions name a file.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from passdown.core.times import render_millis
 from passdown.records import record, replace
 
 END: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
-"""When the last session of each history ended."""
+"""When the last session of every history ended."""
 
 BRANCH: Final = "unknown"
 """The branch of all events: that of a folder without git."""
@@ -30,11 +30,11 @@ _SHORTEST: Final = 60
 _STEPS: Final = 3
 _EDITED: Final = 3
 _NAMING: Final = 3
-"""Of so many facts, one names a file."""
+"""One in this many facts names a file."""
 _OUTDATED: Final = 5
-"""Of so many sessions, one decides, answers and retracts what an earlier one said."""
+"""One in this many sessions replaces, answers and retracts facts of earlier sessions."""
 _UNKNOWING: Final = 20
-"""Of so many sessions, one decides what the session before decided, without knowing it."""
+"""One in this many sessions repeats a decision of the session before without knowing it."""
 _NOT_PLAIN: Final = ("this_session", "checkpoints", "gates", "answers", "receipts", "more", "files_modified")
 _AREAS: Final = ("api", "billing", "core", "exports", "imports", "mail", "search", "users")
 _WORDS: Final = (
@@ -46,7 +46,7 @@ _WORDS: Final = (
 
 
 class HeldFact(NamedTuple):
-    """A fact that is in force at the end, and the file that it names."""
+    """A fact that is in force at the end, and the file it names."""
 
     kind: FactKind
     text: str
@@ -57,14 +57,14 @@ class HeldFact(NamedTuple):
 
 @record
 class SessionHistory:
-    """The events of sessions that followed each other, and what they leave in force."""
+    """The events of successive sessions, and the facts they leave in force."""
 
-    events: Annotated[tuple[Event, ...], "One for each session, the oldest first."]
+    events: Annotated[tuple[Event, ...], "One for each session, oldest first."]
     held: Annotated[tuple[HeldFact, ...], "Feedback, rules, decisions and questions in force, oldest first."]
     contested: Annotated[frozenset[str], "The keys under which two decisions are in force."]
 
     def of(self, kind: FactKind) -> tuple[HeldFact, ...]:
-        """Return what is in force of a kind, the newest first."""
+        """Return the facts of a kind that are in force, newest first."""
         return tuple(reversed([one for one in self.held if one.kind is kind]))
 
     @property
@@ -97,9 +97,9 @@ class _SeededRandom:
 
 
 def make_history(seed: int, sessions: int, feedback: int = 1, *, is_plain: bool = False) -> SessionHistory:
-    """Make a history with this many sessions, each with this many feedbacks that nobody answers.
+    """Make a history with this many sessions, each with this many unanswered feedbacks.
 
-    In a plain one, sessions state only goal, now, next steps, decisions, rules and questions.
+    In a plain history, sessions state only goal, now, next steps, decisions, rules and questions.
     """
     writer = _Writer(_SeededRandom(f"{seed} {sessions}"), sessions, 0 if is_plain else feedback)
     events = tuple(map(writer.write, range(sessions)))
@@ -114,7 +114,7 @@ def make_history(seed: int, sessions: int, feedback: int = 1, *, is_plain: bool 
 
 
 class _Writer:
-    """Writes one session after the other, and remembers what is in force."""
+    """Writes one session after another, and remembers what is in force."""
 
     def __init__(self, rng: _SeededRandom, sessions: int, feedback: int) -> None:
         self._rng, self._sessions, self._feedback = rng, sessions, feedback
@@ -164,7 +164,7 @@ class _Writer:
         return self._files[self._rng.below(len(self._files))]
 
     def _state(self, kind: FactKind, number: int, key: str = "") -> HeldFact:
-        """State a fact; a third of rules, decisions and questions name a file, in one of three ways."""
+        """State a fact; a third of the rules, decisions and questions name a file, in one of three ways."""
         file = "" if kind is FactKind.FEEDBACK or self._rng.below(_NAMING) else self._file()
         ways = (file, "/".join(file.split("/")[-2:]), file.rpartition("/")[2])
         text = self._rng.text(ways[self._rng.below(len(ways))])
@@ -173,14 +173,14 @@ class _Writer:
         return fact
 
     def _retire(self, kind: FactKind) -> tuple[HeldFact, ...]:
-        """Take back one of the facts of a kind."""
+        """Retract one fact of a kind."""
         held = self.held[kind]
         return (held.pop(self._rng.below(len(held))),) if held else ()
 
     def _decide(
         self, number: int, at: datetime, *, is_late: bool
     ) -> tuple[tuple[Pair, ...], tuple[Pair, ...]]:
-        """Decide something new; sometimes an earlier key again, knowing of it or not."""
+        """Decide something new, and sometimes an earlier key again, with or without knowing it."""
         decided = [self._state(FactKind.DECISION, number, f"choice-{number}")]
         earlier = self.held[FactKind.DECISION][:-1] if is_late else []
         settled = [one for one in earlier if one.key not in self.contested]
@@ -194,7 +194,7 @@ class _Writer:
             self.contested.add(key)
             decided.append(self._state(FactKind.DECISION, number, key))
         pairs = tuple(Pair(key=one.key, value=one.text) for one in decided)
-        # The one of a key that the session did not know replaces nothing.
+        # A decision under a key that the session did not know replaces nothing.
         replacing = [" replaces -" if one.key == key else "" for one in decided]
         origins = [f"{seq} {render_millis(at)}{rest}" for seq, rest in enumerate(replacing, 1)]
         return pairs, (Pair(key="decisions", value=", ".join(origins)),) if is_unknowing else ()

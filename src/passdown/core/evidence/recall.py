@@ -1,7 +1,7 @@
-"""How much of what stays in force reaches a brief, measured on made-up histories (C132).
+"""Measure how many facts in force reach a brief, using generated histories (C132).
 
-A fact is recalled if its whole text is in the brief. The promises hold for facts of at most 100 characters,
-however many sessions there were.
+A fact is recalled if its whole text is in the brief. The promises apply to facts of at most 100 characters,
+after any number of sessions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,13 +26,13 @@ _FEEDBACK: Final = 3
 _NONCE: Final = "0123456789ab"
 _CROWD: Final = 20
 _CROWDED: Final = (5, 3, 5)
-"""How many decisions, questions and rules are recalled at least, with every other part full."""
+"""How many decisions, questions and rules must be recalled when every other part is full."""
 _PLAIN: Final = (8, 6, 8)
-"""How many are recalled at least where there is nothing else but goal, now and next."""
+"""How many must be recalled when there is nothing else but goal, now and next."""
 
 
 class RecallRow(NamedTuple):
-    """What one brief recalled of a history."""
+    """What one brief recalled from a history."""
 
     sessions: int
     is_plain: bool
@@ -48,7 +48,7 @@ class RecallRow(NamedTuple):
     """How many facts that name a file at hand are recalled, of `all_near`."""
     all_near: int
     is_near_first: bool
-    """Whether such facts come before others of their kind."""
+    """Whether these facts come before others of their kind."""
     used: Size
 
     @property
@@ -63,7 +63,7 @@ class RecallRow(NamedTuple):
 
 
 def add_crowd(brief_input: BriefInput) -> BriefInput:
-    """Fill the parts that events do not fill: mail, holdings and other sessions."""
+    """Fill the parts that do not come from events: messages, holdings and other sessions."""
     text = "text that others wrote and that takes room"
     team = TeamInput(
         holdings=tuple(HeldName("file", f"src/held_{number}.py") for number in range(_CROWD)),
@@ -99,7 +99,7 @@ def measure_brief(
 
 
 def _has_head(history: SessionHistory, text: str) -> bool:
-    """Return whether a text has goal, now, first next, the newest feedback and its count, all whole."""
+    """Return whether a text has the whole head: goal, now, first next step, newest feedback and its count."""
     last = history.events[-1]
     feedback = [one.text for one in history.of(FactKind.FEEDBACK)]
     left = sum(one not in text for one in feedback)
@@ -111,9 +111,9 @@ def _has_head(history: SessionHistory, text: str) -> bool:
 def _is_near_first(
     history: SessionHistory, shown: Sequence[HeldFact], near: Sequence[HeldFact], brief: Brief
 ) -> bool:
-    """Return whether others of a kind are shown only where all that are near are shown.
+    """Return whether facts that are not near are shown only if all near facts of the kind are shown.
 
-    Decisions that contradict each other do not count: they are shown first.
+    Contested decisions do not count: they are always shown first.
     """
     kinds = {one.kind for one in shown}
     others = [one for one in shown if one not in near and one.key not in history.contested]
@@ -125,9 +125,10 @@ def find_broken(rows: Iterable[RecallRow]) -> Sequence[RecallRow]:
     """Return the rows that break a promise.
 
     1. No brief exceeds its budget.
-    2. At the usual budget the head is whole and first, also if the host shows no more than 2,000 characters.
-    3. At the usual budget enough decisions, questions and rules are recalled.
-    4. Those that name a file at hand come first.
+    2. With the default budget, the head is whole and comes first, even if the host shows only 2,000
+       characters.
+    3. With the default budget, enough decisions, questions and rules are recalled.
+    4. Facts that name a file at hand come first.
     """
     return [row for row in rows if not _is_kept(row)]
 
@@ -150,7 +151,7 @@ HEADER: Final = ("sessions", "kinds", "budget", "head", "decisions", "questions"
 
 
 def list_cells(row: RecallRow) -> tuple[str, ...]:
-    """Return what a table shows of a row."""
+    """Return the table cells of a row."""
     is_cut = row.characters <= PREVIEW
     return (
         f"{row.sessions:,}",
@@ -164,8 +165,8 @@ def list_cells(row: RecallRow) -> tuple[str, ...]:
 
 
 def render_recall(rows: Sequence[RecallRow]) -> str:
-    """Show recall as a table, at most 80 columns wide."""
+    """Render recall as a table, at most 80 columns wide."""
     cells = [HEADER, *map(list_cells, rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADER))]
     lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
-    return "\n".join(["facts in force that a brief shows whole", "", *lines])
+    return "\n".join(["facts in force that a brief shows in full", "", *lines])

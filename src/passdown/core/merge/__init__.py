@@ -1,1 +1,1 @@
-"""From events to the facts that hold: ranking, merging, rollups and the content of the view."""
+"""Turn events into the facts that hold: ranking, merging, rollups and the content of the view."""

@@ -1,7 +1,7 @@
-"""One event as merging sees it: its place in the order of all events, and the facts it states or takes back.
+"""One event as merging sees it: its rank among all events, and the facts it states or retracts.
 
-Where an event came from does not matter: a file, a rollup, another clone. Its identity is the hash of its
-text, so the same event found twice is one event.
+It does not matter where an event comes from: a file, a rollup, another clone. It is identified by the hash of
+its text, so the same event found twice is one event.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ Texts = tuple[str, ...]
 
 
 class EventRank(NamedTuple):
-    """The stamp of an event: time, agent, id, then its hash. It is its place, if clocks are plausible."""
+    """The stamp of an event: time, agent, id, then hash. If clocks are plausible, it decides the order."""
 
     at: datetime
     agent: str
@@ -46,7 +46,7 @@ class EventRank(NamedTuple):
 
 
 class EventFacts(NamedTuple):
-    """An event that takes part in merging; its facts stand in the order in which they were said."""
+    """An event that takes part in merging; its facts are in the order in which they were said."""
 
     rank: EventRank
     facts: tuple[Fact, ...]
@@ -58,7 +58,7 @@ class EventFacts(NamedTuple):
     after: Texts
     ahead: Texts = ()
     track: str = ""
-    """The track or stream it belongs to, as the name of a stream; empty for none."""
+    """The track or stream it belongs to, in the form of a stream name; empty for none."""
 
 
 _STATED: Final[Mapping[str, str]] = MappingProxyType(
@@ -67,20 +67,20 @@ _STATED: Final[Mapping[str, str]] = MappingProxyType(
 _RETRACTED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         **{kind.row.retraction_key: (kind.value,) for kind in MERGED if kind.row.retraction_key},
-        # Whoever answers names the question, or the feedback.
+        # An answer names either a question or a feedback.
         FactKind.QUESTION.row.retraction_key: (FactKind.QUESTION.value, FactKind.FEEDBACK.value),
     }
 )
 
 
 def parse_event_facts(data: bytes, name: str) -> EventFacts | None:
-    """Read an event for merging; None when it cannot be merged.
+    """Read an event for merging; return None if it cannot be merged.
 
-    That is so if its time or its agent is not known, or if it is empty (C160).
+    It cannot if its time or its agent is unknown, or if it is empty (C160).
 
     1. Time and agent come from the front matter, else from the file's name (C63).
-    2. What does not fit its key is malformed, and wins nothing; the rest takes part.
-    3. Line ends do not matter: a text and its CRLF form are the same event (C66).
+    2. A value that does not fit its key is malformed and ignored; the rest takes part.
+    3. Line endings do not matter: a text and its CRLF form are the same event (C66).
     """
     if b"\r" in data:  # 3
         data = data.replace(b"\r\n", b"\n")
@@ -98,7 +98,7 @@ def parse_event_facts(data: bytes, name: str) -> EventFacts | None:
         if named is None:
             return None
         at, agent = at or named.at, agent or named.agent
-        # Without its name it would be another event, so the name is a part of what it is.
+        # Under another name it would be another event, so the name is part of its identity.
         digest = hashlib.sha256(f"{digest}\n{at.isoformat()}\n{agent}".encode()).hexdigest()
     rank = EventRank(at, agent, cast("str | None", values.get("id")) or digest[:ID_SIZE], digest)
     source = _make_source(rank, values)
@@ -106,12 +106,12 @@ def parse_event_facts(data: bytes, name: str) -> EventFacts | None:
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a text has no front matter; without a fact it is no event then (C160)."""
+    """Return whether a text has no front matter; it is then an event only if it has a fact (C160)."""
     return not split_front_matter(text).matter.strip()
 
 
 def _read_values(text: str) -> Mapping[str, object]:
-    """Read the keys of an event; one that states a version, or in which something does not fit, with care."""
+    """Read the keys of an event: quickly if possible, fully if it has a version or a malformed value."""
     if "\nformat:" in text:
         return _values_of(parse_event(text))
     try:
@@ -121,12 +121,12 @@ def _read_values(text: str) -> Mapping[str, object]:
 
 
 def source_of(event: Event, rank: EventRank) -> EventFacts:
-    """Give an event that was read already as merging sees it."""
+    """Return an event that was already parsed as merging sees it."""
     return _make_source(rank, _values_of(event))
 
 
 def _values_of(event: Event) -> Mapping[str, object]:
-    """Give the keys of an event as `read_event` would."""
+    """Return the keys of an event as `read_event` would."""
     values: dict[str, object] = {
         name: getattr(event, name, None)
         for name in (*_STATED, *_RETRACTED, "retracted_events", "after", "ahead")
@@ -146,7 +146,7 @@ _FRAME: Final = ("agent", "id", "branch", "type", "session", "covers", "track", 
 
 
 def _malformed(event: Event) -> Iterator[str]:
-    """Give the entries that state or retract facts and could not be read, as they stand there."""
+    """Yield the unreadable entries that state or retract facts, unchanged."""
     names = {one.field for one in event.problems if one.severity is Severity.ERROR}
     names &= {*_STATED, *_RETRACTED}
     return (one.text for one in event.unknown if one.text.partition(":")[0] in names)
@@ -204,7 +204,7 @@ def _track_of(values: Mapping[str, object]) -> str:
 
 
 class _Frame(NamedTuple):
-    """What the facts of an event have in common: where nobody told, they are as old as the event."""
+    """What the facts of an event have in common; a fact without an origin is as old as the event."""
 
     at: datetime
     agent: str
@@ -220,10 +220,9 @@ _new: Final = cast(
 
 
 def _read_facts(rank: EventRank, session: str, values: Mapping[str, object]) -> tuple[Fact, ...]:
-    """List what an event states and takes back, in the order in which it was said.
+    """Return the facts that an event states and retracts, in the order in which they were said.
 
-    Where that does not decide, what it states comes first: a fact in both is taken back, and what is done is
-    over.
+    If that order is unknown, statements come before retractions, and what was done before the current step.
     """
     facts: list[Fact] = []
     void: list[Fact] = []
@@ -253,7 +252,7 @@ _NO_ORIGINS: Final[Mapping[str, Origins]] = MappingProxyType({})
 
 
 def _is_done_first(values: Mapping[str, object]) -> bool:
-    """Say whether an event names what is done before what is done now."""
+    """Return whether an event lists what is done before its current step."""
     return next((name == _DONE for name in values if name in {_NOW, _DONE}), False) and _NOW in values
 
 
@@ -266,14 +265,14 @@ def _said_order(fact: Fact) -> tuple[datetime, int]:
 
 
 def _date(found: list[Fact], start: int, origins: Origins, name: str, latest: datetime) -> None:
-    """Give facts the origins that the event tells, if it tells one for each; none is later than the event.
+    """Set the origins of facts if the event has one for each of them; none is later than the event.
 
-    A list of next steps is as old as the last change to it.
+    A list of next steps is as old as its last change.
     """
     facts = found[start:]
     if facts and facts[0].kind == FactKind.NEXT:
         origins = [max(filter(None, origins), key=lambda origin: (origin.at, origin.seq), default=None)]
-    copies = len(_RETRACTED.get(name, ("",)))  # an answer is told once and takes out two kinds
+    copies = len(_RETRACTED.get(name, ("",)))  # an answer has one origin and retracts two kinds
     if copies * len(origins) != len(facts):
         return
     for number, fact in enumerate(facts):
@@ -290,7 +289,7 @@ def _date(found: list[Fact], start: int, origins: Origins, name: str, latest: da
 
 
 def _is_statement(fact: Fact) -> bool:
-    """Return whether a fact states or takes back a decision: only those replace by name (C162)."""
+    """Return whether a fact states or retracts a decision: only decisions are replaced by name (C162)."""
     return _DECISION in (fact.kind, fact.key)
 
 
@@ -332,9 +331,9 @@ def _read_checkpoints(facts: list[Fact], _name: str, value: object, frame: _Fram
 
 
 def _read_checkpoint(record: Mapping[str, str], frame: _Frame) -> Fact:
-    """Read a checkpoint; without a time, or with one far ahead of its event's, it is as old as that.
+    """Read a checkpoint; without a time, or with one far ahead of its event's, it has the event's time.
 
-    One without an agent is its writer's.
+    Without an agent, it belongs to the event's writer.
     """
     stated = record.get("updated")
     at = parse_instant(stated) if stated else None
@@ -359,7 +358,7 @@ def _read_gates(facts: list[Fact], _name: str, value: object, frame: _Frame) -> 
 
 
 def _read_gate(record: Mapping[str, str], frame: _Frame) -> Fact:
-    """Read the result of a gate; without a time, or with a later one, it is as old as its event."""
+    """Read the result of a gate; without a time, or with a later one, it has the event's time."""
     stated, track = record.get("at"), record.get("track", "")
     at = parse_instant(stated) if stated else None
     return Fact(
@@ -426,11 +425,11 @@ _READERS: Final = MappingProxyType(
 
 
 def _mark(facts: Iterable[Fact], known: Mapping[str, str]) -> list[Fact]:
-    """Take over how facts are known from the older key `provenance`, by the ids of facts."""
+    """Set the provenance of facts from the older key `provenance`, by the ids of the facts."""
     marked: list[Fact] = []
     for fact in facts:
         kinds = [kind for kind in FactKind if kind.told == fact.kind]
-        # Of a test the command alone is the fact; an event shows its exit code too.
+        # The fact of a test is its command alone; an event also has its exit code.
         texts = dict.fromkeys((fact.text, command_of(fact.text)))
         names = [fact_id(kind, text) for kind in kinds for text in texts]
         value = next((known[name] for name in names if name in known), "")
@@ -442,16 +441,16 @@ _PROVENANCES: Final = frozenset(Provenance)
 
 
 def read_covered(covers: str) -> int:
-    """Give the last line of the journal that an event publishes, from `first-last`; 0 when it tells none."""
+    """Return the last journal line that an event publishes, from `first-last`; 0 if it names none."""
     last = covers.rpartition("-")[2]
     return int(last) if len(last) <= _LINE_DIGITS and last.isascii() and last.isdigit() else 0
 
 
 def all_retracted(sources: Iterable[EventFacts]) -> frozenset[str]:
-    """Name the events that any event takes back, whatever its time and even if it is taken back itself."""
+    """Return the names of the events that any event retracts, at any time, even if it is retracted itself."""
     return frozenset(name for source in sources for name in source.retracted)
 
 
 def is_retracted(rank: EventRank, retracted: frozenset[str] | set[str]) -> bool:
-    """Say whether an event was taken back, by its id or by the start of its hash."""
+    """Return whether an event was retracted, by its id or by the start of its hash."""
     return rank.id in retracted or rank.hash[:ID_SIZE] in retracted

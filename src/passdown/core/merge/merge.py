@@ -1,8 +1,8 @@
-"""Merging: from a set of events to the facts that hold now, regardless of the order of the events.
+"""Merge a set of events into the facts that hold now, regardless of the order of the events.
 
-Events are sorted once by rank (`core.merge.ranks`), their facts are sorted by when they were stated, and then
-folded (`core.fold`). An event that any event retracts is ignored, whatever the time of either. The same
-events give the same result in any order, in any grouping, however often each is given.
+Events are sorted by rank (`core.merge.ranks`), their facts are sorted by the time they were stated, and then
+folded (`core.fold`). An event that any other event retracts is ignored, whatever the time of either. The same
+events produce the same result in any order, in any grouping and however often each is given.
 """
 
 import hashlib
@@ -22,14 +22,14 @@ from passdown.records import record
 
 
 class NewestFacts(NamedTuple):
-    """The newest facts of a kind, and how many there are in total; next steps keep their own order."""
+    """The newest facts of a kind, and how many there are in total; next steps keep their order."""
 
     facts: tuple[Fact, ...] = ()
     total: int = 0
 
 
 class Writer(NamedTuple):
-    """Who told a goal, now or next step, and whether that session has ended: its last event says so."""
+    """Who published a goal, now or next step, and whether that session's last event is its end."""
 
     agent: str
     session: str
@@ -38,7 +38,7 @@ class Writer(NamedTuple):
 
 @record
 class Digest:
-    """What a view needs from all events: the newest facts of each kind, and the totals."""
+    """What a view needs from the events: the newest facts of each kind, and the totals."""
 
     kinds: Mapping[str, NewestFacts]
     event_count: int
@@ -46,9 +46,9 @@ class Digest:
     events_sha256: str
     skipped: int
     writers: Mapping[str, Writer]
-    """Who told goal, now and next, by the hash of the event."""
+    """Who published goal, now and next, by the hash of the event."""
     contested: tuple[tuple[Fact, ...], ...] = ()
-    """The decisions of keys under which several are in force (C162); keys and decisions newest first."""
+    """The contested decisions of each key (C162); keys and decisions newest first."""
 
     def one(self, kind: FactKind) -> Fact | None:
         """Return the newest fact of a kind, or None."""
@@ -57,7 +57,7 @@ class Digest:
 
 @record
 class Merged:
-    """All facts that hold, by kind, each kind from oldest to newest."""
+    """All facts that hold, by kind, each kind oldest first."""
 
     tables: Tables
     checkpoints: tuple[Fact, ...]
@@ -68,13 +68,13 @@ class Merged:
 
 
 class OrderedEvents(NamedTuple):
-    """The events that count, in the order of their ranks, and the places of those not at their stamps."""
+    """The events that count, ordered by rank, and the places of those that do not rank at their stamps."""
 
     heard: list[EventFacts]
-    """Their facts are as old as they count."""
+    """Their facts have the times at which they count."""
     places: Places
     followed: frozenset[str]
-    """The hashes of those that another comes after."""
+    """The hashes of events that another event comes after."""
 
     def at(self, source: EventFacts) -> datetime:
         """Return the rank of an event."""
@@ -83,7 +83,7 @@ class OrderedEvents(NamedTuple):
 
 
 def merge_events(sources: Iterable[EventFacts], until: datetime | None = None) -> Merged:
-    """Merge events; with `until`, those that rank later say nothing."""
+    """Merge events; with `until`, later-ranking ones are ignored."""
     unique = {source.rank.hash: source for source in sources}
     ordered = order_events(unique.values())
     heard = ordered.heard
@@ -101,7 +101,7 @@ def merge_events(sources: Iterable[EventFacts], until: datetime | None = None) -
 
 
 def _find_writers(tables: Tables, heard: Sequence[EventFacts]) -> Mapping[str, Writer]:
-    """Find who told what is aimed at; without a session, the event alone says whether it was the last."""
+    """Find who published goal, now and next; an event without a session speaks only for itself."""
     wanted = {fact.event for kind in AIMS for fact in tables.get(kind, {}).values()}
     told = {source.rank.hash: source for source in heard if source.rank.hash in wanted}
     sessions = {source.session for source in told.values() if source.session}
@@ -113,7 +113,7 @@ def _find_writers(tables: Tables, heard: Sequence[EventFacts]) -> Mapping[str, W
 
 
 def order_events(sources: Iterable[EventFacts]) -> OrderedEvents:
-    """Put distinct events in the order of their ranks, without those that are retracted."""
+    """Order distinct events by rank, without retracted ones."""
     heard = [*_without_retracted([*sources])]
     places, followed = rank_events(heard)
     if not places:
@@ -128,7 +128,7 @@ def order_events(sources: Iterable[EventFacts]) -> OrderedEvents:
 
 
 def order_by(places: Places) -> Callable[[EventFacts], tuple[datetime, int, EventRank]]:
-    """Return the sort key of events."""
+    """Return the function that gives the sort key of an event."""
 
     def key(source: EventFacts) -> tuple[datetime, int, EventRank]:
         place = places.get(source.rank.hash)
@@ -150,7 +150,7 @@ def _without_retracted(sources: list[EventFacts]) -> Iterable[EventFacts]:
 
 
 def in_said_order(sources: Iterable[EventFacts]) -> list[Fact]:
-    """Return the facts of events, which are in order, sorted by when each was stated."""
+    """Return the facts of ordered events, sorted by the time each was stated."""
     facts = [fact for source in sources for fact in source.facts]
     facts.sort(key=_said_at)
     return facts
@@ -161,7 +161,7 @@ def _said_at(fact: Fact) -> datetime:
 
 
 def _distinct(checkpoints: Iterable[Fact]) -> tuple[Fact, ...]:
-    """Keep the first of equal checkpoints: several events may contain the same one."""
+    """Keep the first of equal checkpoints, because several events may contain the same one."""
     unique: dict[Fact, Fact] = {}
     for fact in checkpoints:
         unique.setdefault(fact._replace(event="", event_id="", session="", seq=0), fact)
@@ -169,7 +169,7 @@ def _distinct(checkpoints: Iterable[Fact]) -> tuple[Fact, ...]:
 
 
 def make_digest(merged: Merged, skipped: int, limit: int) -> Digest:
-    """Take the newest of each kind, at most `limit`."""
+    """Return the newest facts of each kind, at most `limit`."""
     return Digest(
         kinds={kind.value: newest_of(kind, merged.tables[kind], limit) for kind in MERGED},
         event_count=len(merged.ranks),
@@ -182,7 +182,7 @@ def make_digest(merged: Merged, skipped: int, limit: int) -> Digest:
 
 
 def newest_of(kind: FactKind, table: Mapping[str, Fact], limit: int) -> NewestFacts:
-    """Take the newest facts of a kind; the list of next steps is taken whole."""
+    """Return the newest facts of a kind; next steps are always complete."""
     facts = tuple(table.values())
     if kind is FactKind.NEXT:
         return NewestFacts(facts, len(facts))
@@ -190,7 +190,7 @@ def newest_of(kind: FactKind, table: Mapping[str, Fact], limit: int) -> NewestFa
 
 
 def hash_events(ranks: Iterable[EventRank]) -> str:
-    """Hash a set of events day by day, so that one more event costs no more than its day."""
+    """Hash a set of events day by day, so that a new event costs only the hash of its day."""
     days: dict[date, list[str]] = {}
     for rank in ranks:
         days.setdefault(rank.at.date(), []).append(rank.hash)

@@ -1,9 +1,9 @@
-"""Which files the words of a fact name (C132).
+"""Find the files that the words of a fact name (C132).
 
-1. A word that looks like a path is known by its last two parts, or by its only one.
+1. A word that looks like a path is reduced to its last two parts, or to its only part.
 2. A fact names a file if one of its words has the last two parts of the file's path, or is the whole path.
-3. A name without a folder counts if only one file has that name, as far as anybody knows.
-4. A plain word in lower case is no name: `run` in a sentence is not the file `scripts/run`.
+3. A name without a folder counts if only one known file has that name.
+4. A plain lower-case word is not a name: `run` in a sentence is not the file `scripts/run`.
 """
 
 from collections import Counter
@@ -13,34 +13,34 @@ from typing import Final, NamedTuple
 from passdown.core.lazy_regex import pattern
 
 _MOST: Final = 20
-"""How many names are looked for in one text."""
+"""How many names are searched for in one text."""
 _SHORTEST: Final = 5
-"""How long a word is at least that is a name only because it has a capital: `Makefile`."""
+"""The least length of a word that is a name only because of a capital letter, such as `Makefile`."""
 _WORD: Final = pattern(r"[^\s`'\"(),;:!?<>\[\]{}|=*→]+")
 
 
 class FileName(NamedTuple):
-    """How words can name a file."""
+    """The ways in which words can name a file."""
 
     path: str
     pair: str
-    """The last two parts of its path; the path of a file at the root."""
+    """The last two parts of its path; the whole path of a file at the root."""
     name: str
 
     @property
     def has_folder(self) -> bool:
-        """Whether it lies in a folder."""
+        """Whether it is in a folder."""
         return self.pair != self.name
 
 
 def read_name(path: str) -> FileName:
-    """Return how a file can be named."""
+    """Return the ways in which a file can be named."""
     parts = path.replace("\\", "/").strip("/").removeprefix("./").split("/")
     return FileName("/".join(parts), "/".join(parts[-2:]), parts[-1])
 
 
 def list_named(text: str) -> list[str]:
-    """Return what the words of a text name: the last two parts of each word that looks like a path (1)."""
+    """Return the names in a text: the last two parts of each word that looks like a path (1)."""
     return list(dict.fromkeys(_find_names(text)))[:_MOST]
 
 
@@ -59,16 +59,16 @@ def _looks_like_name(word: str) -> bool:
 
 
 def last_word(name: str) -> str:
-    """Return what `list_named` finds of a name that may contain spaces or quotes."""
+    """Return the part that `list_named` finds of a name, which may contain spaces or quotes."""
     return next(reversed(list_named(name)), name)
 
 
 class NamedFiles(NamedTuple):
-    """How words name one of some files."""
+    """The names by which a text can mention one of some files."""
 
     wanted: frozenset[str] = frozenset()
     spaced: frozenset[str] = frozenset()
-    """Those of them that are not one word."""
+    """Those that are more than one word."""
 
     def are_in(self, text: str) -> bool:
         """Return whether a text names one of them (2)."""
@@ -78,7 +78,7 @@ class NamedFiles(NamedTuple):
 
 
 def name_files(paths: Iterable[str], is_unique: Callable[[str], bool]) -> NamedFiles:
-    """Return how words name one of some files; `is_unique` says whether one known file has a name (3)."""
+    """Return the names of some files; `is_unique` tells whether only one known file has a name (3)."""
     files = [read_name(path) for path in paths]
     counts = Counter(one.name for one in files)
     names = {one.name for one in files if one.has_folder}

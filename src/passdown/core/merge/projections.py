@@ -1,7 +1,7 @@
-"""From merged events to the view that people read: the newest entries of each section, within limits.
+"""Turn merged events into the view that people read: the newest entries of each section, within limits.
 
-A view stays under 16 KB: each section has a limit on entries and on bytes, a text over 300 characters is cut,
-and whatever is left out is counted, with the command that shows it.
+A view stays under 16 KB: each section has a limit on entries and on bytes, texts over 300 characters are cut,
+and omitted entries are counted, with the command that shows them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +38,7 @@ _NUMBER: Final = pattern(r"[0-9]{1,9}")
 
 
 class SectionLimit(NamedTuple):
-    """How much of a section is shown."""
+    """The limits of a section, and the command that shows the rest."""
 
     entries: int
     size: int
@@ -105,9 +105,9 @@ def make_view(digest: Digest) -> View:
 
 
 def _show_contested(digest: Digest) -> Iterator[str]:
-    """Yield the decisions that did not know of each other, with their days: a view depends on events alone.
+    """Yield contested decisions with their dates, not their ages: a view depends on events alone.
 
-    They take from the room of the decisions. What does not fit, `passdown view list decisions` shows.
+    They use the room of the section of decisions; `passdown view list decisions` shows those that do not fit.
     """
     size = _CONTESTED.size
     for facts in digest.contested[: _CONTESTED.entries]:
@@ -134,10 +134,10 @@ def _register(digest: Digest, kind: FactKind) -> str:
 
 
 def _signer(digest: Digest) -> Callable[[Fact], tuple[str, str]]:
-    """Return how goal, now and next are shown: with whose they are where that must be known (C152).
+    """Return a function that shows goal, now and next, with their author where that matters (C152).
 
-    1. The session that told it has ended, or only carried it on.
-    2. The three are not one session's.
+    1. Their session has ended, or only carried them on.
+    2. They do not all come from one session.
     """
     writers = {digest.writers[fact.event] for kind in AIMS for fact in digest.kinds[kind].facts}
     is_mixed = len({(writer.session or writer.agent) for writer in writers}) > 1  # 2
@@ -152,7 +152,7 @@ def _signer(digest: Digest) -> Callable[[Fact], tuple[str, str]]:
 
 
 def _further(digest: Digest) -> Iterator[FurtherSection]:
-    """Yield the kinds that have no field in a view."""
+    """Yield a section for each kind that has no field of its own in a view."""
     for kind in FURTHER:
         bound = SectionLimit(10, 1_000, f"passdown view list {kind.row.plural}")
         texts, earlier = _take(digest.kinds[kind], bound, _text)
@@ -180,13 +180,13 @@ def _within(entries: Sequence[tuple[T, str]], size: int) -> tuple[T, ...]:
 
 
 def _size(text: str) -> int:
-    """Return the most bytes that an entry can take, with its mark and escapes."""
+    """Return the most bytes that an entry can take, including its bullet and escapes."""
     escaped = sum(map(text.count, '\\"*_`<>[]#'))
     return len(text.encode("utf-8", "surrogatepass")) + escaped + 12
 
 
 def _shorten(text: str, fact: Fact, size: int = _ONE_TEXT) -> str:
-    """Show a text on one line; one over 300 characters or too many bytes is cut and names its command."""
+    """Show a text on one line; cut it if it is too long, and name the command that shows all of it."""
     line = one_line(" ".join(text.split()))
     if len(line) <= MAX_TEXT and len(line.encode()) <= size:
         return line

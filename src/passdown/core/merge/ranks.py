@@ -1,19 +1,20 @@
-"""The order of events, whatever the clocks: cause comes before clock (C115).
+"""Order events whatever their clocks say: cause comes before clock (C115).
 
-An event names what its writer had read: in `after` the last events, in `ahead` those that are dated so far
-ahead of the writer's present that it does not follow them.
+An event names what its writer had read: in `after` the last events, in `ahead` those dated so far ahead of
+the writer's present that it does not follow them.
 
-1. An edge leads from an event to each event that it names, by the start of its hash, else by its id. Edges
-   from or to events that are missing or retracted do not count. Nor do those in a circle that name an id:
-   an id can be chosen so that it closes a circle, a hash cannot.
+1. An edge leads from an event to each event it names, by the start of its hash, else by its id. Edges from or
+   to missing or retracted events do not count, nor do edges by id that are part of a cycle: an id can be
+   chosen so that it closes a cycle, a hash cannot.
 2. An event that is named in `ahead`, and everything it came after, ranks before the stamp of the event that
    names it. Otherwise its own stamp counts.
-3. The rank of an event is the later of that and every rank it came after. Of equal ranks the one that came
-   after another is later; otherwise the stamps decide: time, agent, id, hash.
-4. A fact is as old as its origin says, but never later than the rank of its event. What an event's own author
-   states is no older than the events it names in `ahead`, or although they are later: they had been read.
+3. The rank of an event is the latest of that time and every rank it came after. Among equal ranks, an event
+   that came after another is later; otherwise the stamps decide: time, agent, id, hash.
+4. A fact is as old as its origin says, but never later than the rank of its event. The author's own facts in
+   an event are no older than the events it names in `ahead`, or in `after` despite a later stamp: they had
+   been read.
 
-With plausible clocks every edge leads to an earlier stamp, and every rank is the stamp.
+With plausible clocks, every edge leads to an earlier stamp, and every rank is the stamp.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,19 +31,18 @@ _FIRST: Final = datetime.min.replace(tzinfo=UTC) + _STEP
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 _FEWEST_SESSIONS: Final = 3
 SESSIONS: Final = 10
-"""How many of the newest sessions tell a writer what time it is."""
-
+"""How many of the newest sessions are used to judge the present time."""
 
 RECENT: Final = 500
-"""Among how many of the newest events those sessions are looked for."""
+"""How many of the newest events are searched for those sessions."""
 SEEDS_AMONG: Final = 64
-"""Among how many of the newest events those that tell no session are named as read."""
+"""How many of the newest events are searched for events without a session, to name them as read."""
 _MOST: Final = 256
 _MOST_SEEDS: Final = 16
 
 
 class EventLinks(Protocol):
-    """What ranking needs to know of an event."""
+    """What ranking needs to know about an event."""
 
     @property
     def rank(self) -> EventRank:
@@ -56,51 +56,51 @@ class EventLinks(Protocol):
 
     @property
     def ahead(self) -> Texts:
-        """Those of them that are dated too far ahead."""
+        """The read events that are dated too far ahead."""
         ...
 
 
 class RankPlace(NamedTuple):
-    """Where an event stands if that is not simply its stamp."""
+    """The place of an event that does not simply rank at its stamp."""
 
     at: datetime
     """Its rank."""
     cause: int
-    """Orders events of one rank: greater than that of every event of that rank that it came after."""
+    """Orders events of equal rank: greater than that of every one of them it came after."""
     lift: datetime | None = None
-    """What its own author states in it is not older than this (4)."""
+    """Its author's own facts are no older than this (4)."""
 
 
 Places = Mapping[str, RankPlace]
-"""Places by the hashes of events; one that is not there stands at its stamp."""
+"""Places by the hashes of events; an event without one ranks at its stamp."""
 
 _NO_PLACES: Final[Places] = MappingProxyType({})
 
 
 def find_present(now: datetime, newest: Iterable[datetime]) -> datetime:
-    """Return what time it is, by a clock and the newest ranks of the newest sessions.
+    """Return the present time, judged by the clock and the newest ranks of the newest sessions.
 
-    With fewer than three sessions that is the clock. Otherwise it is the later of the clock and the median of
-    the sessions: so a slow clock follows the others, and no single session can move it.
+    With fewer than three sessions, it is the clock. Otherwise it is the later of the clock and the median of
+    the sessions, so that a slow clock follows the others and no single session can move it.
     """
     times = sorted(newest, reverse=True)[:SESSIONS]
     return now if len(times) < _FEWEST_SESSIONS else max(now, times[len(times) // 2])
 
 
 def limit_of(present: datetime) -> datetime:
-    """Return the latest time that is not dated ahead."""
+    """Return the latest time that does not count as dated ahead."""
     return present + min(FOLLOW_LIMIT, _LAST - present)
 
 
 def said_at(at: datetime, place: RankPlace, *, is_own: bool) -> datetime:
-    """Return when a fact counts as said (4)."""
+    """Return the time at which a fact counts as said (4)."""
     if is_own and place.lift is not None and place.lift > at:
         at = place.lift
     return min(at, place.at)
 
 
 def place_facts(source: EventFacts, place: RankPlace) -> EventFacts:
-    """Return an event whose facts count as said at its place."""
+    """Return an event with its facts at the times at which they count."""
     agent = source.rank.agent
     times = [said_at(fact.at, place, is_own=fact.agent == agent) for fact in source.facts]
     facts = [
@@ -113,9 +113,9 @@ class Ranking(NamedTuple):
     """The order of events."""
 
     places: Places
-    """The places of those that do not simply stand at their stamps."""
+    """The places of the events that do not simply rank at their stamps."""
     followed: frozenset[str]
-    """The hashes of those that another names by their hash: an id may turn out to mean another event."""
+    """The hashes of events that another one names by hash: an id may turn out to mean another event."""
 
 
 def rank_events(events: Sequence[EventLinks]) -> Ranking:
@@ -144,15 +144,15 @@ class Head(NamedTuple):
 
     hash: str
     is_ours: bool
-    """Whether it tells its session: events of others name nothing, so each of them stays a head."""
+    """Whether it names its session; events of other tools name nothing, so each of them stays a head."""
     is_recent: bool
     """Whether it is among the newest events."""
 
 
 def choose_heads(heads: Iterable[Head]) -> Texts:
-    """Choose which heads, given newest first, a writer names as read: nearly always all of them.
+    """Choose the heads, given newest first, that a writer names as read: nearly always all of them.
 
-    What is left out, the writer's next events name. Until then its stamp alone ranks its event after them.
+    The writer's next events name the rest. Until then, only its stamp ranks its event after them.
     """
     ours: list[str] = []
     seeds: list[str] = []
@@ -165,20 +165,20 @@ def choose_heads(heads: Iterable[Head]) -> Texts:
 
 
 def choose_ahead(events: Sequence[EventLinks], named: Iterable[str]) -> Texts:
-    """Choose which of the events that are dated ahead a writer names, without those it named before."""
+    """Choose the events dated ahead that a writer names, without those it named before."""
     followed = rank_events(events).followed
     names = [event.rank.hash[:ID_SIZE] for event in events if event.rank.hash not in followed]
     return tuple(sorted(set(names) - set(named)))[:_MOST]
 
 
 class _Named(NamedTuple):
-    """Events by the names by which others name them."""
+    """Events, by the names that other events use for them."""
 
     by_hash: dict[str, list[EventLinks]]
     by_id: dict[str, list[EventLinks]]
 
     def find(self, name: str) -> Sequence[EventLinks]:
-        """Return what a name means: nobody can choose the hash of an event, so that comes first."""
+        """Return the events with a name; hashes come first, because nobody can choose one."""
         return self.by_hash.get(name) or self.by_id.get(name) or ()
 
 
@@ -202,17 +202,17 @@ def _read_by(event: EventLinks, named: _Named) -> Iterable[EventLinks]:
 
 
 class _Graph:
-    """Events and what each came after."""
+    """The graph of events: each with the events it came after."""
 
     def __init__(self, events: Sequence[EventLinks], named: _Named) -> None:
-        """Find the edges that count, and an order in which every event follows what it came after."""
+        """Find the edges that count, and an order in which every event follows the ones it came after."""
         self._events = {event.rank.hash: event for event in events}
         self._named = named
         edges: dict[str, Sequence[str]] = {
             event.rank.hash: list(dict.fromkeys(other.rank.hash for other in _read_by(event, named)))
             for event in events
         }
-        # No event can name one by its hash that names it, so a name by id closes a circle.
+        # Two events cannot name each other by hash, so every cycle contains a name by id.
         edges = self._without_circles(edges, kept=self._by_hash)
         self._edges = self._without_circles(edges, kept=lambda _: frozenset())
         self._order = [name for circle in _find_circles(self._edges) for name in circle]
@@ -262,7 +262,7 @@ class _Graph:
         return places
 
     def _find_caps(self, stamps: Mapping[str, datetime]) -> Mapping[str, datetime]:
-        """Find what each named event, and all it came after, ranks no later than (2)."""
+        """Find the latest rank of each event named in `ahead`, and of all it came after (2)."""
         caps: dict[str, datetime] = {}
         for name in reversed(self._order):
             before = stamps[name] - _STEP if stamps[name] >= _FIRST else stamps[name]
@@ -274,16 +274,16 @@ class _Graph:
         return caps
 
     def _ahead(self, name: str) -> frozenset[str]:
-        """Return the events that one names as dated ahead, by edges that count."""
+        """Return the events that an event names as dated ahead, by edges that count."""
         ahead = self._events[name].ahead
         found = frozenset(one.rank.hash for other in ahead for one in self._named.find(other))
         return found.intersection(self._edges[name])
 
 
 def _find_circles(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
-    """Return the circles of a graph, most of them of one node, each after all that its edges lead to.
+    """Return the cycles of a graph, most of a single node, each after everything its edges lead to.
 
-    This is Tarjan's algorithm, without recursion.
+    This is Tarjan's algorithm without recursion.
     """
     number: dict[str, int] = {}
     low: dict[str, int] = {}

@@ -1,9 +1,9 @@
-"""The rollup: one file that stands for the archived events of a day (C22).
+"""The rollup: one file that contains the archived events of a day (C22).
 
 The first line is a header; each further line is one whole event with its hash. Two rollups of a day may
-overlap, because clones archive at different times: events are merged by their hash. A rollup is named by the
-hash of its content and never changed. It is JSON, not Markdown, so that git never takes it for a renamed
-event.
+overlap, because clones archive at different times: events are merged by their hash. A rollup is named after
+the hash of its content and never changes. It is JSON, not Markdown, so that git never mistakes it for a
+renamed event.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class Rollup(NamedTuple):
 
 
 def is_rollup(name: str) -> bool:
-    """Return whether a file name is that of a rollup."""
+    """Return whether a file name belongs to a rollup."""
     return name.startswith(_PREFIX) and name.endswith(_SUFFIX)
 
 
@@ -46,7 +46,7 @@ def name_rollup(text: str) -> str:
 
 
 def render_rollup(day: date, members: Iterable[tuple[RollupMember, EventFacts]]) -> str:
-    """Write the events of a day, each once and in order: the same events give the same bytes."""
+    """Render the events of a day, each once and in order: the same events produce the same bytes."""
     unique = {source.rank: member for member, source in sorted(members, key=_order)}
     head = {"type": "rollup", "v": VERSION, "day": day.isoformat(), "events": len(unique)}
     lines = [
@@ -69,8 +69,8 @@ def _order(pair: tuple[RollupMember, EventFacts]) -> tuple[object, ...]:
 def parse_rollup(data: bytes) -> Rollup:
     """Read a rollup; a line that is not an event, or does not match its hash, is counted as skipped.
 
-    A rollup of a newer version, or without its first line, counts as one skipped line; one that has lost
-    lines counts one more.
+    A rollup of a newer version, or without its first line, counts as one skipped line. Missing lines count as
+    one more.
     """
     first, *lines = data.split(b"\n")
     head = _load(first)

@@ -1,1 +1,1 @@
-"""What one session knows, publishes and hands over."""
+"""What one session knows, publishes and hands off."""

@@ -1,4 +1,4 @@
-"""Which session a conversation belongs to that a host begins under a new id, or a start at a terminal."""
+"""Find the session to which a new conversation of a host, or a start at a terminal, belongs."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -7,9 +7,9 @@ from passdown.core.sessions.session_facts import Account
 
 
 def find_cleared(accounts: Sequence[Account]) -> Account | None:
-    """Return which of the sessions of one process goes on after a clear: the one that it ended last (C153).
+    """Return the session of a process that continues after a clear: the one cleared last (C153).
 
-    If the host did not report that end, it is the only session there is; of several, nobody knows which.
+    If the host did not report a clear, it is the only session; with several, the answer is unknown.
     """
     cleared = [(one.cleared_at, number) for number, one in enumerate(accounts) if one.cleared_at]
     if cleared:
@@ -18,9 +18,9 @@ def find_cleared(accounts: Sequence[Account]) -> Account | None:
 
 
 def is_empty(account: Account) -> bool:
-    """Return whether a session has done nothing yet: what it carried on is not its own, and it holds nothing.
+    """Return whether a session has done nothing yet: no facts of its own, nothing held.
 
-    Nobody named it either, neither a user nor a host.
+    It also has no name from a user or a host. Carried-on facts are not its own.
     """
     facts = (account.goal, account.now, *chain.from_iterable(account.lists.values()))
     is_silent = not any(fact and fact.session == account.session for fact in facts)

@@ -1,6 +1,6 @@
-"""Which decision holds under a key, and which key a new one gets, so that no other is lost (C151).
+"""Find the decision in force under a key, and a free key for a new one, so that none is lost (C151).
 
-Facts are given as events tell them: a decision with its reason.
+Facts have the form they have in events: the text of a decision includes its reason.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -18,17 +18,17 @@ from passdown.records import replace
 
 
 class KeyHistory(NamedTuple):
-    """The decision that holds under a key, the one it replaced, and when something was last said of it."""
+    """The decision in force under a key, the one it replaced, and when the key last changed."""
 
     held: Fact | None = None
     replaced: Fact | None = None
     at: datetime | None = None
     in_force: tuple[Fact, ...] = ()
-    """All that nothing replaces, the oldest first; the last of them holds (C162)."""
+    """All decisions that nothing replaces, oldest first; the last one is in force (C162)."""
 
     @property
     def contested(self) -> tuple[Fact, ...]:
-        """What was decided without knowing of the decision that holds, the newest first."""
+        """Decisions made without knowing of the one in force, newest first."""
         return self.shown[1:]
 
     @property
@@ -38,11 +38,11 @@ class KeyHistory(NamedTuple):
 
     @property
     def shown(self) -> tuple[Fact, ...]:
-        """What is in force, each wording once, the newest first."""
+        """The decisions in force, each wording once, newest first."""
         return list_other_words(self.in_force)
 
     def choose(self, text: str) -> tuple[Fact, ...]:
-        """Return the statements that a text takes back: those that it is the words of, else all in force."""
+        """Return the statements that a text retracts: the one with that wording, else all in force."""
         found = find_named(text, [(make_key(one.text), (one.text,)) for one in self.shown])
         if len(found) != 1:
             return self.in_force
@@ -50,7 +50,7 @@ class KeyHistory(NamedTuple):
 
 
 def read_history(said: Iterable[Fact]) -> KeyHistory:
-    """Go through what was said under one key, the oldest first; the same text replaces nothing."""
+    """Read the history of one key, oldest first; repeating the same text replaces nothing."""
     facts = [*said]
     known = KeyHistory()
     for fact in facts:
@@ -67,13 +67,13 @@ def read_history(said: Iterable[Fact]) -> KeyHistory:
 
 
 def says_same(new: NewFact, held: Fact) -> bool:
-    """Return whether a decision says what is decided already; without a reason, any reason will do."""
+    """Return whether a decision repeats the one in force; if it has no reason, the reason does not matter."""
     told, known = make_key(_tell(new)), make_key(held.text)
     return told == known or (not new.because and known.startswith(f"{told} (") and known.endswith(")"))
 
 
 def keep_reason(new: NewFact, held: Fact) -> NewFact:
-    """Return a decision that says the same with the reason that is known."""
+    """Return a repeated decision with the known reason."""
     is_known = make_key(_tell(new)) == make_key(held.text)
     return new if is_known else new._replace(because=make_key(held.text)[len(make_key(new.text)) + 2 : -1])
 
@@ -83,13 +83,13 @@ def _tell(new: NewFact) -> str:
 
 
 def choose_key(new: NewFact, find_held: Callable[[str], Fact | None]) -> str:
-    """Return the key of a decision under which it replaces nothing: its own, or that with a number."""
+    """Return a key under which a decision replaces nothing: its own key, or that with a number."""
     keys = chain([new.key], (f"{new.key}-{number}" for number in count(2)))
     return next(key for key in keys if (held := find_held(key)) is None or says_same(new, held))
 
 
 def speak_after(account: Account, history: KeyHistory, now: datetime) -> Account:
-    """Let what a session says next be later than what was said of a key, whatever its clock says (C120)."""
+    """Make the session's next fact later than anything said under a key, whatever its clock says (C120)."""
     if history.at is None:
         return account
     at = next_instant(now, [history.at])
@@ -97,9 +97,9 @@ def speak_after(account: Account, history: KeyHistory, now: datetime) -> Account
 
 
 def is_own(held: Fact, account: Account, before: Collection[str]) -> bool:
-    """Return whether a decision is the session's own: it, or one that it continues, stated or received it.
+    """Return whether a decision is the session's own: stated or received by it or by one that it continues.
 
-    `before` names the sessions that it continues. An event may not tell a session; then the agent decides.
+    `before` names the sessions that it continues. If an event has no session, its agent is compared.
     """
     if not held.session:
         return held.agent == account.agent

@@ -1,9 +1,9 @@
-"""What a document of others says, as events: equal documents make equal events (C147).
+"""Turn other tools' documents into events: equal documents make equal events (C147).
 
-1. An event of a document has the time of the document, the author it names, and no `after`: it knows of no
-   other event. So the same document gives the same bytes in every clone.
-2. The name of its file carries the hash of these bytes: different events never meet under one name.
-3. What is too much for one event is split; secrets are removed.
+1. The event of a document has the time of the document, the author it names, and no `after`: it knows no
+   other event. So the same document produces the same bytes in every clone.
+2. Its file name contains the hash of these bytes, so different events never share a name.
+3. A document that is too large for one event is split; secrets are removed.
 """
 
 import hashlib
@@ -26,33 +26,33 @@ from passdown.records import record, replace
 TYPE: Final = "document"
 REASON: Final = "taken_in"
 NO_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
-"""The time of a document that names none."""
+"""The time of a document without one."""
 
 MOST_BYTES: Final = 1_048_576
 """The size of the largest event; a larger one would not be read."""
 
 _ROOM: Final = MAX_CHARS - 2_000
-"""How many characters of facts one event holds, beside its front matter."""
+"""How many characters of facts fit into one event, beside its front matter."""
 _NAME: Final = 40
 _LISTS: Final = ("this_session", "decisions", "constraints", "open_questions", "checkpoints", "more")
 
 
 @record
 class StreamContent:
-    """What a document of others says."""
+    """The content of another tool's document."""
 
-    author: Annotated[str, "Who wrote it, or what it is called."]
-    at: Annotated[datetime, "When it was last saved, as it says."]
-    event: Annotated[Event, "All of it, without a time and an id."]
+    author: Annotated[str, "Its author, or else its name."]
+    at: Annotated[datetime, "When it was last saved, according to itself."]
+    event: Annotated[Event, "Everything in it, as an event without a time and an id."]
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """Its facts, as an event would tell them."""
+        """Its facts, in the form they have in events."""
         return source_of(self.event, EventRank(self.at, self.author, "", "")).facts
 
 
 def read_stream_content(stream: Stream, name: str) -> StreamContent:
-    """Read what a stream document says, without the placeholders that fill empty sections."""
+    """Read the content of a stream document, without the placeholders of empty sections."""
     handoff = from_stream(stream)
     author = handoff.agent or name
     questions = (*handoff.questions, *stream.unknowns)
@@ -107,7 +107,7 @@ def _write_event(handoff: Handoff, author: str) -> Event:
 
 
 def split_content(content: StreamContent) -> Sequence[Event]:
-    """Return the events that tell what a document says, each small enough for one file (1, 3)."""
+    """Return the events for a document's content, each small enough for one file (1, 3)."""
     whole = content.event
     if len(render_event(whole)) <= _ROOM:
         return [replace(whole, ts=content.at)]
@@ -118,7 +118,7 @@ def split_content(content: StreamContent) -> Sequence[Event]:
 
 
 def _parts(frame: Event, name: str, whole: Event) -> Iterator[tuple[object, ...]]:
-    """Split a list into parts that fit; an entry that is larger than that stands alone."""
+    """Split a list into parts that fit; an entry that is too large gets a part of its own."""
     part: tuple[object, ...] = ()
     size = 0
     for entry in getattr(whole, name):
@@ -131,7 +131,7 @@ def _parts(frame: Event, name: str, whole: Event) -> Iterator[tuple[object, ...]
 
 
 def name_document_file(event: Event, data: bytes) -> str:
-    """Return the name of an event's file, with the hash of its bytes (2)."""
+    """Return the file name of an event, with the hash of its bytes (2)."""
     digest = hashlib.sha256(data).hexdigest()[:ID_SIZE]
     author = fold_id(event.agent or "")[:_NAME]
     return event_file_name(event.ts or NO_TIME, f"{author}-{digest}")

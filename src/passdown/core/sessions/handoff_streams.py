@@ -1,11 +1,11 @@
-"""A handoff in a stream document: how its Ledger section shows it, and how it is read back (S1, R53 to R95).
+"""Write a handoff into the Ledger section of a stream document, and read it back (S1, R53 to R95).
 
-1. Nothing outside the Ledger section changes (R74). In it, what the session does not know stays: decisions of
-   others, unanswered questions, phases of others, and what a person wrote.
-2. Now, Current focus, Next action, Blockers and Last Failure say what happened (C155). Where nobody stated
-   them, they follow from the phases, and are made anew each time: what follows is never read back as stated.
-3. Validation State is of the last test that was run; what is not known of it is left out. Beside it stand the
-   test of each validated phase, the commit, and the hashes of the files.
+1. Nothing outside the Ledger section changes (R74). Within it, whatever the session does not know stays:
+   decisions of others, unanswered questions, phases of others, and what a person wrote.
+2. Now, Current focus, Next action, Blockers and Last Failure show the real state (C155). If nobody stated
+   them, they are derived from the phases each time; derived texts are never read back as statements.
+3. Validation State describes the last test run, without values that are unknown. It also has the test of each
+   validated phase, the commit, and the hashes of the files.
 """
 
 import json
@@ -73,7 +73,7 @@ _FAILED_PHASE: Final = pattern(r"Phase ([0-9]{1,9})(?: \(.*?\))? failed")
 
 
 def to_stream(handoff: Handoff, name: str, known: Stream | None = None) -> Stream:
-    """Write a handoff into a stream document, an existing or a new one (1)."""
+    """Write a handoff into an existing or a new stream document (1)."""
     stream = known or _new_stream(handoff, name)
     checkpoint = stream.checkpoint or Checkpoint()
     phases = join_phases(checkpoint.phases, handoff.phases)
@@ -121,7 +121,7 @@ def _line(text: str) -> str:
 
 
 def _new_stream(handoff: Handoff, name: str) -> Stream:
-    """Make the minimal document (R83, R88)."""
+    """Make a minimal document (R83, R88)."""
     resolved = [Pair(key="goal", value=_line(handoff.goal))] if handoff.goal else []
     return Stream(
         date=handoff.at,
@@ -142,7 +142,7 @@ def _new_stream(handoff: Handoff, name: str) -> Stream:
 
 
 def _join_pairs(known: Iterable[Pair], choices: Iterable[HandoffDecision]) -> tuple[Pair, ...]:
-    """Merge the session's choices into the existing ones; a constraint is identified by its text."""
+    """Merge the session's choices into the existing ones; constraints are identified by their text."""
     table = {_pair_key(pair): pair for pair in known}
     for choice in choices:
         text = f"{choice.text} ({choice.because})" if choice.because else choice.text
@@ -169,16 +169,16 @@ def _join_further(stream: Stream, handoff: Handoff) -> Further:
 
 
 def _list_asked(stream: Stream) -> Sequence[str]:
-    """List what is open in a document: its questions, and what nobody knows yet."""
+    """Return the open questions of a document, including its unknowns."""
     return [*map(write_question, stream.questions), *stream.unknowns]
 
 
 def _is_unknown(text: str, stream: Stream) -> bool:
-    """Return whether a question says only that something is not known: `key: UNKNOWN` (R71)."""
+    """Return whether a question only says that something is unknown: `key: UNKNOWN` (R71)."""
     return text.rstrip().endswith(_UNKNOWN) or text in stream.unknowns
 
 
-# --- what follows from the phases (2) -------------------------------------------------------------
+# --- what is derived from the phases (2) ----------------------------------------------------------
 
 
 def _find_open(phases: tuple[Phase, ...]) -> Phase | None:
@@ -187,7 +187,7 @@ def _find_open(phases: tuple[Phase, ...]) -> Phase | None:
 
 
 def _make_now(phases: tuple[Phase, ...], done: Sequence[str]) -> str:
-    """Name the present step where nobody stated it: the phase at work."""
+    """Derive the current step from the current phase, if nobody stated it."""
     at_work = _find_open(phases)
     if at_work is not None and at_work.state is not PhaseState.PENDING:
         return name_phase(at_work)
@@ -196,7 +196,7 @@ def _make_now(phases: tuple[Phase, ...], done: Sequence[str]) -> str:
 
 
 def _unless_made(now: str, phases: Iterable[Phase]) -> str:
-    """Return a present step, unless it follows from the phases of its document: nobody stated it then."""
+    """Return a current step, or an empty text if it was only derived from the phases."""
     return "" if now in {_NOTHING_NOW, _NOT_STARTED, *map(name_phase, phases)} else now
 
 
@@ -205,13 +205,13 @@ def _unless_left(now: str, handoff: Handoff) -> str:
 
 
 def _list_left(steps: tuple[str, ...], begun: Container[str]) -> tuple[str, ...]:
-    """Return the next steps of a document without those that the session has done or is doing."""
+    """Return the next steps of a document, without those that the session has done or is doing."""
     left = tuple(step for step in steps if step not in begun)
     return left or ((NO_STEP,) if steps else ())
 
 
 def _tell_failure(handoff: Handoff, known: str, phases: tuple[Phase, ...]) -> str:
-    """Say what failed last; what others said of a phase holds as long as that is failed (R72)."""
+    """Describe the last failure; what others wrote about a failed phase stays while it is failed (R72)."""
     if handoff.failure:
         return handoff.failure
     phase = _FAILED_PHASE.match(known)
@@ -222,7 +222,7 @@ def _tell_failure(handoff: Handoff, known: str, phases: tuple[Phase, ...]) -> st
 
 
 def _resume_notes(handoff: Handoff, known: Checkpoint, now: str, phases: tuple[Phase, ...]) -> Iterator[Pair]:
-    """Say where to go on (R89)."""
+    """Yield the notes on where to resume (R89)."""
     table = {pair.key: pair.value for pair in known.resume}
     focus = _unless_left(_unless_made(table.get(_FOCUS, ""), known.phases), handoff)
     yield Pair(key=_FOCUS, value=_line(handoff.now or focus or now))
@@ -236,7 +236,7 @@ def _resume_notes(handoff: Handoff, known: Checkpoint, now: str, phases: tuple[P
     failures = [show_failure(one) for one in phases if one.state is PhaseState.FAILED]
     blocking = [text for text in handoff.questions if is_blocking(text)]
     written = table.get(_BLOCKERS, "")
-    if _FAILED_PHASE.match(written) or is_blocking(written):  # these are made anew each time
+    if _FAILED_PHASE.match(written) or is_blocking(written):  # these are derived each time
         written = ""
     yield Pair(key=_BLOCKERS, value=_line("; ".join((*failures, *blocking)) or written or _NONE))
 
@@ -245,7 +245,7 @@ def _resume_notes(handoff: Handoff, known: Checkpoint, now: str, phases: tuple[P
 
 
 def _to_validation(handoff: Handoff, known: ValidationState, phases: tuple[Phase, ...]) -> ValidationState:
-    """Keep files with their hashes, the commit, the last test, and the tests of validated phases."""
+    """Return the files with their hashes, the commit, the last test, and the tests of validated phases."""
     hashes = {one.path: f"{HASH}{one.hash}" for one in handoff.file_hashes if one.hash}
     others = dict(known.others)
     validated = {one.phase for one in phases if one.state is PhaseState.VALIDATED}
@@ -281,26 +281,26 @@ def _read_phase_tests(others: Mapping[str, str]) -> Mapping[int, str]:
 
 
 def _read_texts(others: Mapping[str, str], name: str) -> Mapping[str, str]:
-    """Read a member that is an object of texts; what is none is left out."""
+    """Read a member that is an object of texts, without values of other types."""
     members = load_object(others.get(name, "{}")) or {}
     return {key: value for key, value in members.items() if isinstance(value, str)}
 
 
 class RepeatedTest(NamedTuple):
-    """A test that runs again before somebody goes on."""
+    """A test that runs again before work resumes."""
 
     command: str
     expected: int | None
-    """The exit code that it must have; None for any."""
+    """The exit code it must have; None for any."""
     phase: int | None = None
-    """The phase that it validated; None for the last test that was run."""
+    """The phase it validated; None for the last test that was run."""
 
 
 def list_repeated(handoff: Handoff) -> Sequence[RepeatedTest]:
-    """Return what must still end as it did before somebody goes on from a checkpoint (R94, R95).
+    """Return the tests that must still give the same result before work resumes from a checkpoint (R94, R95).
 
-    That is the test of the last validated phase, and the last one that was run. If they are one command, its
-    last exit code counts. Where nobody knows that, a test must pass if a phase was validated.
+    These are the test of the last validated phase and the last test that was run. If they are the same
+    command, its last exit code counts. If that is unknown and a phase was validated, the test must pass.
     """
     phase = find_last_validated(handoff)
     code = handoff.test_exit if handoff.test_exit is not None or phase is None else 0
@@ -314,7 +314,7 @@ def list_repeated(handoff: Handoff) -> Sequence[RepeatedTest]:
 
 
 def find_last_validated(handoff: Handoff) -> Phase | None:
-    """Return the last phase that is validated."""
+    """Return the last validated phase."""
     return next((one for one in reversed(handoff.phases) if one.state is PhaseState.VALIDATED), None)
 
 
@@ -363,7 +363,7 @@ def from_stream(stream: Stream) -> Handoff:
 
 
 def _read_retries(workflow: Workflow) -> tuple[tuple[int, int], ...]:
-    """Return how often the phase at work failed, if a document says so."""
+    """Return how often the current phase failed, if the document has that."""
     return ((workflow.phase, workflow.retries),) if workflow.phase and workflow.retries else ()
 
 

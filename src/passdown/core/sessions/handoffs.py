@@ -1,9 +1,9 @@
-"""The handoff: what a session passes on, in one model that several documents show (C19).
+"""The handoff: what a session passes on, as one model behind several documents (C19).
 
-1. It is made from an account, or from a ledger whose journal is missing; secrets are removed when it is made.
-2. A stream document shows it in its Ledger section; see `core.sessions.handoff_streams`.
-3. An archive shows it as the record of the session (G2).
-4. Read back from either, it holds what the next session carries on and what has changed since (G18).
+1. It is made from an account, or from a ledger without a journal; secrets are removed in the process.
+2. A stream document has it in its Ledger section; see `core.sessions.handoff_streams`.
+3. An archive has it as the record of the session (G2).
+4. Read back from either, it has what the next session carries on, and what is needed to find changes (G18).
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from passdown.core.times import is_older
 from passdown.records import record
 
 HASH: Final = "sha256:"
-"""What stands before the hash of a file."""
+"""The prefix of a file hash."""
 
 OLD_AFTER: Final = timedelta(hours=24)
 """The age after which a handoff may be out of date."""
@@ -42,9 +42,9 @@ OLD_AFTER: Final = timedelta(hours=24)
 _COMMIT: Final = "commit"
 
 Further = tuple[tuple[FactKind, tuple[str, ...]], ...]
-"""Facts of kinds for which documents have no field, by kind."""
+"""Facts of the kinds that have no field in documents, by kind."""
 Sections = tuple[tuple[str, tuple[str, ...]], ...]
-"""The same, by the sections that show them."""
+"""The same facts, by the heading of their section."""
 
 
 class HandoffDecision(NamedTuple):
@@ -56,7 +56,7 @@ class HandoffDecision(NamedTuple):
 
 
 class FileHash(NamedTuple):
-    """A file and the hash of its content; empty if it could not be read."""
+    """A file and the hash of its content; the hash is empty if the file could not be read."""
 
     path: str
     hash: str = ""
@@ -64,13 +64,13 @@ class FileHash(NamedTuple):
 
 @record
 class CheckoutState:
-    """The state of a checkout: when, where, and which files."""
+    """The state of a checkout: time, branch, commit and changed files."""
 
-    at: Annotated[datetime, "When it was examined."]
+    at: Annotated[datetime, "When the state was read."]
     branch: Annotated[str, "The branch."] = ""
     commit: Annotated[str, "The last commit; empty if unknown."] = ""
-    file_hashes: Annotated[tuple[FileHash, ...], "The changed files, with the hash of each."] = ()
-    created: Annotated[tuple[str, ...], "Those of them that were not there when the session started."] = ()
+    file_hashes: Annotated[tuple[FileHash, ...], "The changed files, with their hashes."] = ()
+    created: Annotated[tuple[str, ...], "The changed files that did not exist when the session started."] = ()
 
 
 @record
@@ -80,38 +80,40 @@ class Handoff:
     at: Annotated[datetime | None, "When it was made."] = None
     session: Annotated[str, "The session."] = ""
     agent: Annotated[str, "The agent that ran the session."] = ""
-    trigger: Annotated[str, "What caused it: manual, track-switch, …"] = "manual"
+    trigger: Annotated[str, "What triggered it: manual, track-switch, …"] = "manual"
     started_at: Annotated[datetime | None, "When the session began."] = None
     track: Annotated[str, "The track it worked on."] = ""
     task: Annotated[str, "The task it had claimed."] = ""
     branch: Annotated[str, "The branch."] = ""
     commit: Annotated[str, "The last commit."] = ""
     goal: Annotated[str, "What should be achieved."] = ""
-    now: Annotated[str, "The present step."] = ""
+    now: Annotated[str, "The current step."] = ""
     done: Annotated[tuple[str, ...], "Finished work."] = ()
     next: Annotated[tuple[str, ...], "The next steps, in order."] = ()
     choices: Annotated[tuple[HandoffDecision, ...], "Decisions and constraints."] = ()
     questions: Annotated[tuple[str, ...], "Open questions."] = ()
     answered: Annotated[tuple[str, ...], "Questions that are no longer open."] = ()
-    blocked: Annotated[tuple[str, ...], "Tasks that were closed as blocked, each with what blocks it."] = ()
-    unconfirmed: Annotated[tuple[str, ...], "What nobody has verified, as far as it was seen."] = ()
+    blocked: Annotated[tuple[str, ...], "Tasks that were closed as blocked, each with its reason."] = ()
+    unconfirmed: Annotated[tuple[str, ...], "What is known to be unverified."] = ()
     more: Annotated[Further, "Facts of further kinds."] = ()
-    left: Annotated[tuple[str, ...], "Past present steps, done or not."] = ()
+    left: Annotated[tuple[str, ...], "Former current steps, done or not."] = ()
     feedback: Annotated[tuple[str, ...], "What the user said."] = ()
     phases: Annotated[tuple[Phase, ...], "The state of each phase."] = ()
-    test: Annotated[str, "The command that tests it."] = ""
+    test: Annotated[str, "The last test command that was run."] = ""
     test_exit: Annotated[int | None, "The exit code of that command."] = None
-    counted: Annotated[CountedTests | None, "How many of its tests pass, if it told."] = None
-    phase_tests: Annotated[tuple[tuple[int, str], ...], "The test of each phase that was validated."] = ()
-    retries: Annotated[tuple[tuple[int, int], ...], "How often each phase failed since its last pass."] = ()
-    failure: Annotated[str, "What failed last and was not mended since."] = ""
-    file_hashes: Annotated[tuple[FileHash, ...], "The changed files, with the hash of each."] = ()
-    created: Annotated[tuple[str, ...], "Those of them that were not there when the session started."] = ()
+    counted: Annotated[CountedTests | None, "How many of its tests pass, if known."] = None
+    phase_tests: Annotated[tuple[tuple[int, str], ...], "The test of each validated phase."] = ()
+    retries: Annotated[
+        tuple[tuple[int, int], ...], "How often each phase failed since it was last validated."
+    ] = ()
+    failure: Annotated[str, "The last failure that was not fixed since."] = ""
+    file_hashes: Annotated[tuple[FileHash, ...], "The changed files, with their hashes."] = ()
+    created: Annotated[tuple[str, ...], "The changed files that did not exist when the session started."] = ()
     redacted: Annotated[tuple[str, ...], "The names of the rules that found the removed secrets."] = ()
 
 
 def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) -> Handoff:
-    """Make a handoff from an account, without its secrets (1)."""
+    """Make a handoff from an account, without secrets (1)."""
     clean, found = redact_account(only_shared(account))
     (branch, *paths), more = redact_all(
         [checkout_state.branch, *(file_hash.path for file_hash in checkout_state.file_hashes)]
@@ -162,7 +164,7 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
 
 
 def handoff_from_ledger(ledger: Ledger, at: datetime, trigger: str) -> Handoff:
-    """Make a handoff from a ledger that another tool kept, without its secrets (1)."""
+    """Make a handoff from another tool's ledger, without secrets (1)."""
     said = [part for one in ledger.decisions for part in (one.decision, one.reasoning)]
     further = (texts for _, texts in read_further(ledger.more))
     lists = (ledger.done, ledger.next, ledger.questions, ledger.modified, *further)
@@ -202,7 +204,7 @@ def _number(text: str) -> int | None:
 
 
 def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
-    """Write a handoff as the archive of a session, optionally followed by its whole ledger (3)."""
+    """Convert a handoff to the archive of a session, optionally followed by its whole ledger (3)."""
     front = {
         "branch": handoff.branch,
         _COMMIT: handoff.commit,
@@ -252,7 +254,7 @@ def _read_choice(text: str, because: str) -> HandoffDecision:
 
 
 def name_further(more: Further, above: str = "") -> Sections:
-    """Return facts of further kinds by the sections that show them."""
+    """Return facts of further kinds by the heading of their section."""
     return tuple((f"{above}{kind.row.heading}", texts) for kind, texts in more if texts)
 
 
@@ -296,7 +298,7 @@ def from_archive(archive: Archive) -> Handoff:
 
 
 def facts_to_carry(handoff: Handoff) -> Sequence[NewFact]:
-    """Return what the next session carries on: aims, and what holds until it is taken back."""
+    """Return what the next session carries on: goal, now, next, and facts that hold until retracted."""
     new_facts = [NewFact(FactKind.GOAL, handoff.goal)] if handoff.goal else []
     if handoff.now:
         new_facts.append(NewFact(FactKind.NOW, handoff.now))
@@ -316,10 +318,10 @@ def facts_to_carry(handoff: Handoff) -> Sequence[NewFact]:
 
 @record
 class HandoffDrift:
-    """What differs from the state that a handoff describes."""
+    """The differences from the state that a handoff describes."""
 
     age: Annotated[timedelta | None, "The age of the handoff."] = None
-    is_old: Annotated[bool, "Whether that is more than 24 hours."] = False
+    is_old: Annotated[bool, "Whether it is older than 24 hours."] = False
     branch: Annotated[tuple[str, str] | None, "The branch then and now, if they differ."] = None
     commits: Annotated[int | None, "How many commits were made since; None if unknown."] = None
     changed: Annotated[tuple[str, ...], "Files whose content has changed."] = ()
@@ -330,7 +332,7 @@ class HandoffDrift:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is known to have changed."""
+        """Whether no change is known."""
         quiet = not (self.is_old or self.branch or self.commits or self.changed or self.missing)
         return quiet and (self.test_now is None or self.test_now == (self.test_then or 0))
 
@@ -338,7 +340,7 @@ class HandoffDrift:
 def find_drift(
     handoff: Handoff, here: CheckoutState, commits: int | None, test_now: int | None
 ) -> HandoffDrift:
-    """Compare a handoff with the present state; anything it does not mention counts as unchanged."""
+    """Compare a handoff with the current state; whatever it does not mention counts as unchanged."""
     age = here.at - handoff.at if handoff.at else None
     hashes = dict(here.file_hashes)
     known = [file_hash for file_hash in handoff.file_hashes if file_hash.hash]

@@ -1,11 +1,11 @@
-"""A ledger shows the account of a session; edits to a ledger become new facts.
+"""Keep a ledger and the account of its session in sync: edits to a ledger become new facts.
 
-1. What an account knows is written into the ledger; everything else in the document stays.
+1. The facts of the account are written into the ledger; everything else in the document stays.
 2. What a user or agent added to the ledger since it was rendered becomes facts; what they removed is
-   retracted. The number of the last journal line in the ledger shows what was there before. The question of
-   an escalated gate comes back: nobody sees whether a person removed it (C154).
-3. A time of day that they wrote stays: that of a new row is a member of its fact, that of a row which was
-   there stays in the ledger as long as the fact is not stated again (C26).
+   retracted. The ledger has the number of the last journal line, which tells what it showed before. The
+   question of an escalated gate comes back, because it is unknown whether a person removed it (C154).
+3. A time of day that they wrote stays: that of a new row becomes a member of its fact; that of an existing
+   row stays in the ledger until the fact is stated again (C26).
 """
 
 import re
@@ -38,26 +38,26 @@ from passdown.core.sessions.session_facts import NewFact as NewFact  # noqa: PLC
 from passdown.records import replace
 
 RULED_OUT: Final = "Ruled out: "
-"""How a constraint begins in Key Decisions: a ledger has no section for it."""
+"""The prefix of a constraint in Key Decisions: a ledger has no section for constraints."""
 
 UNCONFIRMED: Final = "UNCONFIRMED: "
-"""How a question begins that is about something nobody has verified (R68, R77)."""
+"""The prefix of a question about something unverified (R68, R77)."""
 _BLOCKING: Final = pattern(r"\s*block(ed|er|ing)\b", re.IGNORECASE)
 
 MAX_CHARS: Final = 32_768
-"""How long a fact may be, including key and reason; even escaped, it fits a journal line."""
+"""The most characters of a fact with key and reason; even escaped, that fits a journal line."""
 
 MOST_READS: Final = 20
-"""How many of the files that a session was seen to read are in its ledger: the most recent ones."""
+"""How many of the most recently read files a ledger lists."""
 
 TRACK: Final = "track"
 TASK: Final = "task"
-"""The keys of a binding: the track, and the task that was claimed."""
+"""The keys of a binding: the track, and the claimed task."""
 
 _NOW: Final = "State/Now"
 
 ShowTime = Callable[[datetime], str]
-"""Returns the local time of day, HH:MM, of an instant."""
+"""Returns the local time of day of an instant, as HH:MM."""
 
 
 def fits_a_line(new_fact: NewFact) -> bool:
@@ -66,7 +66,7 @@ def fits_a_line(new_fact: NewFact) -> bool:
 
 
 def carry_steps(steps: Iterable[Fact]) -> Iterator[NewFact]:
-    """Carry next steps on; those with the same author and time stay together."""
+    """Yield next steps to carry on; those with the same author and time stay together."""
     key = ""
     for _, some in groupby(steps, key=lambda fact: (fact.agent, fact.at, fact.commit)):
         same = list(some)
@@ -75,7 +75,7 @@ def carry_steps(steps: Iterable[Fact]) -> Iterator[NewFact]:
 
 
 def begin_steps(new_facts: Iterable[NewFact], account: Account) -> Iterator[NewFact]:
-    """Take what is done now, or is done, out of the next steps (C152); upper and lower case are one."""
+    """Retract next steps that are now current or done (C152), ignoring case."""
     for one in new_facts:
         yield one
         if one.kind in {FactKind.NOW, FactKind.DONE}:
@@ -95,7 +95,7 @@ def _fold_words(text: str) -> str:
 
 
 def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger:
-    """Write what an account knows into a ledger (1); its times are the account's."""
+    """Fill a ledger from an account (1), with the account's times."""
     validation = Validation()
     gate_rows: tuple[GateResult, ...] = ()
     if account.of(FactKind.GATE):
@@ -137,7 +137,7 @@ def fill_ledger(ledger: Ledger, account: Account, show_time: ShowTime) -> Ledger
 
 
 def tasks_together(account: Account, shown: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the tasks that a session claimed together (R170); what another tool wrote stays without any."""
+    """Return the tasks that a session claimed together (R170), else those that another tool wrote."""
     if account.claims:
         return tuple(account.claims) if len(account.claims) > 1 else ()
     return shown if account.task else ()
@@ -149,30 +149,30 @@ def read_mode(account: Account) -> Mode:
 
 
 def find_mode_edit(ledger: Ledger, account: Account) -> Problem | None:
-    """Find a mode that was edited by hand, which no session takes over while it runs (R14)."""
+    """Find a mode that was edited by hand; a running session keeps its mode (R14)."""
     mode = read_mode(account)
     if ledger.session_id != account.label or ledger.mode is mode:
         return None
     found = f"was changed to {ledger.mode}" if ledger.mode else "was removed"
-    hint = f"a session keeps the mode it started with, so it is {mode} again"
+    hint = f"changed back to {mode}: a session keeps the mode it started with"
     return warning(key_line(ledger.source or "", "mode"), "mode", found, hint)
 
 
 def find_second_now(ledger: Ledger) -> Problem | None:
-    """Find further items under Now: a session does one thing, so they are next steps (C29)."""
+    """Find more than one item under Now: a session does one thing, so the others become next steps (C29)."""
     found = next((one for one in ledger.problems if one.field == _NOW), None)
     if found is None:
         return None
-    return warning(found.line, "Now", found.problem, "the first is kept, the others moved to Next")
+    return warning(found.line, "Now", found.problem, "kept the first and moved the others to Next")
 
 
 def read_tdd(account: Account) -> TddPhase | None:
-    """Return where a session is in the test-first cycle; None for a phase that nobody knows."""
+    """Return the session's phase of the test-first cycle; None for an unknown phase."""
     return TddPhase(account.tdd) if account.tdd in set(TddPhase) else None
 
 
 def carry_bindings(account: Account) -> Sequence[NewFact]:
-    """Return what binds another session to the track, its gates, the task and the phase of this one."""
+    """Return the facts that bind another session to this one's track, its gates, task and phase."""
     bound = {TRACK: account.track, TASK: account.task}
     new_facts = [NewFact(FactKind.BINDING, text, key) for key, text in bound.items() if text]
     if account.track:
@@ -180,13 +180,13 @@ def carry_bindings(account: Account) -> Sequence[NewFact]:
 
         new_facts += map(carry_result, last_results(list_results(account, account.track)).values())
     last = next((fact for fact in reversed(account.of(FactKind.TDD)) if fact.text == account.tdd), None)
-    if last is not None and account.tdd:  # it began when it began
+    if last is not None and account.tdd:  # the phase keeps its start time
         new_facts.append(NewFact(FactKind.TDD, last.text, account.task, last.because, others=last.others))
     return new_facts
 
 
 def let_go(account: Account) -> Sequence[NewFact]:
-    """Return what unbinds a session from its track, its task and the phase it is in (R36, R38)."""
+    """Return the facts that unbind a session from its track, task and phase (R36, R38)."""
     bound = {TRACK: account.track, TASK: account.task}
     new_facts = [NewFact(FactKind.BINDING, "", key) for key, text in bound.items() if text]
     return [*new_facts, *([NewFact(FactKind.TDD, "", account.task)] if account.tdd else [])]
@@ -197,7 +197,7 @@ def _texts(account: Account, kind: FactKind) -> tuple[str, ...]:
 
 
 def _reads(account: Account) -> tuple[Fact, ...]:
-    """Return the files that were read: all that were stated, and the last ones that were observed."""
+    """Return the files that were read: all stated ones, and the last observed ones."""
     reads = _shown(account, FactKind.READ)
     seen = [entry for entry in reads if entry.provenance is Provenance.OBSERVED]
     older = set(seen[:-MOST_READS])
@@ -205,18 +205,18 @@ def _reads(account: Account) -> tuple[Fact, ...]:
 
 
 def _list_steps(account: Account) -> tuple[str, ...]:
-    """Return the next steps; as long as none are stated, the unfinished items of the host's plan."""
+    """Return the next steps, or the open items of the host's plan if none are stated."""
     planned = (entry.text for entry in _shown(account, FactKind.PLAN) if entry.because not in SETTLED)
     return _texts(account, FactKind.NEXT) or tuple(planned)
 
 
 def _shown(account: Account, kind: FactKind) -> tuple[Fact, ...]:
-    """Return the facts of a kind that can be shown; a blank one leaves no trace in a document."""
+    """Return the facts of a kind that are not blank; a blank one cannot be shown."""
     return tuple(entry for entry in account.of(kind) if entry.text.strip())
 
 
 def _rows(account: Account, show_time: ShowTime, ledger: Ledger) -> Iterator[LedgerDecision]:
-    """Return the rows of Key Decisions, with the times of day that somebody wrote (3)."""
+    """Yield the rows of Key Decisions, with times of day that somebody wrote (3)."""
     written = {_cell(row.decision): row.when for row in ledger.decisions}
     for kind, entry in _choices(account):
         is_decision = kind is FactKind.DECISION
@@ -228,12 +228,12 @@ def _rows(account: Account, show_time: ShowTime, ledger: Ledger) -> Iterator[Led
 
 
 def _cell(text: str) -> str:
-    """Return what texts share that are the same in a cell of a table."""
+    """Return a text as it reads back from a table cell."""
     return " ".join(text.split())
 
 
 def _choices(account: Account) -> Sequence[tuple[FactKind, Fact]]:
-    """Return decisions and constraints in the order in which they were made."""
+    """Return decisions and constraints, in the order in which they were made."""
     found = [
         (kind, one) for kind in (FactKind.DECISION, FactKind.CONSTRAINT) for one in _shown(account, kind)
     ]
@@ -241,7 +241,7 @@ def _choices(account: Account) -> Sequence[tuple[FactKind, Fact]]:
 
 
 def mark_unconfirmed(text: str) -> str:
-    """Mark a question as one about something nobody has verified, once."""
+    """Mark a question as unconfirmed, unless it is already marked."""
     mark = UNCONFIRMED.rstrip()
     return text if text[: len(mark)].upper() == mark else f"{UNCONFIRMED}{text}"
 
@@ -260,7 +260,7 @@ def show_decision(key: str, text: str) -> str:
 def find_edits(ledger: Ledger, base: Account, show_time: ShowTime) -> Sequence[NewFact]:
     """Find manual edits in a ledger that was rendered from `base` (2).
 
-    Removed facts are named as the session stated them, which may differ from how the ledger shows them.
+    Removed facts are named as the session stated them, which may differ from what the ledger shows.
     """
     shown = show_ledger(base, show_time)
     new_facts: list[NewFact] = []
@@ -294,9 +294,9 @@ def find_edits(ledger: Ledger, base: Account, show_time: ShowTime) -> Sequence[N
 
 
 def add_missing_lines(text: str, other: str) -> str:
-    """Add the lines to a ledger that only another rendering of the same facts has, at its end.
+    """Append lines to a ledger that only another rendering of the same facts has.
 
-    These are lines that no fact holds: notes and tables that a person wrote.
+    These lines are not facts, but notes and tables that a person wrote.
     """
     left = Counter(text.split("\n"))
     missing: list[str] = []
@@ -314,10 +314,10 @@ def add_missing_lines(text: str, other: str) -> str:
 def rebase_edits(
     edits: Iterable[NewFact], base: Account, known: Account, since: Iterable[Fact]
 ) -> Sequence[NewFact]:
-    """Return edits of a ledger that was rendered from `base` as edits of what the session knows by now.
+    """Rebase edits of a ledger that was rendered from `base` on what the session knows now.
 
-    1. What was said since then is not said again: the edits may have been taken in already.
-    2. Next steps that were added since then stay, and those that were removed since then stay removed.
+    1. Facts that were stated since are not stated again: the edits may already have been read.
+    2. Next steps that were added since stay, and those that were removed since stay removed.
     """
     said = {(fact.kind, fact.key, fact.text, fact.because) for fact in since}
     new = [one for one in edits if (one.kind.value, one.key, one.text, one.because) not in said]  # 1
@@ -326,7 +326,7 @@ def rebase_edits(
 
 
 def _rebase_steps(edit: NewFact, base: Account, known: Account) -> NewFact | None:
-    """Return an edited list of next steps with what changed since then; None if that is the list by now."""
+    """Merge an edited list of next steps with later changes; return None if that changes nothing."""
     lines = ([" ".join(step.split("\n")) for step in _list_steps(one)] for one in (base, known))
     before, now = ({make_key(text): text for text in some} for some in lines)
     edited = {make_key(text): text for text in edit.text.split("\n") if text}
@@ -340,7 +340,7 @@ def _listed(ledger: Ledger, kind: FactKind) -> tuple[str, ...]:
 
 
 def show_ledger(account: Account, show_time: ShowTime) -> Ledger:
-    """Return the ledger of an account as it reads back after writing."""
+    """Return the ledger of an account as it reads back once written."""
     return parse_ledger(render_ledger(fill_ledger(Ledger(), account, show_time)))
 
 
@@ -348,7 +348,7 @@ _Both = tuple[str | None, str | None]
 
 
 def _binding_edit(key: str, before: _Both, after: _Both) -> Iterator[NewFact]:
-    """Take a changed binding from the front matter, or from the body if only that was changed."""
+    """Yield a changed binding from the front matter, or from the body if only that was changed."""
     changed = next((new for old, new in zip(before, after, strict=True) if old != new), before[0])
     if changed != before[0]:
         yield NewFact(FactKind.BINDING, changed or "", key)
@@ -367,7 +367,8 @@ def _list_edits(
     old = {make_key(text): entry for text, entry in zip(before, entries, strict=False)}
     new = {make_key(text): text for text in after}
     for key, entry in old.items():
-        if key not in new and not (kind is FactKind.QUESTION and is_escalation(entry.text)):  # C154
+        # Only a person may answer an escalation, and it is unknown who removed it here (C154).
+        if key not in new and not (kind is FactKind.QUESTION and is_escalation(entry.text)):
             yield NewFact(FactKind.RETRACTION, entry.text, kind.value)
     yield from (NewFact(kind, text) for key, text in new.items() if key not in old)
 
@@ -412,7 +413,7 @@ def _decision_edits(
 
 
 def _read_choice(row: LedgerDecision, time: str) -> NewFact:
-    """Read a row that was written by hand, with the time of day in it (3)."""
+    """Read a row that was written by hand, with its time of day (3)."""
     if row.decision.startswith(RULED_OUT):
         rule = make_rule(row.decision, row.reasoning)
         return NewFact(FactKind.CONSTRAINT, rule, others=_at_time(time))
@@ -425,7 +426,7 @@ def _at_time(time: str) -> tuple[tuple[str, str], ...]:
 
 
 def split_decision(text: str) -> tuple[str, str]:
-    """Read a decision's key and text as written by `show_decision`; a missing key is made from its words."""
+    """Split a decision written by `show_decision` into key and text; make a missing key from its words."""
     key, colon, rest = text.partition(": ")
     if colon and rest and " " not in key:
         return key, rest

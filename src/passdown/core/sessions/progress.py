@@ -1,8 +1,8 @@
-"""How far the work of a session is: its phases, the state of the workflow, and what nobody has confirmed.
+"""The progress of a session: its phases, the state of the workflow, and what is unconfirmed.
 
-1. A checkpoint's fact holds the phase, its state, and what was run for it: the test, how many tests pass, how
+1. The fact of a checkpoint holds the phase, its state, and its test: the command, how many tests pass, how
    often the phase failed since it was last validated, and the document that shows it (C104, C155).
-2. What nobody told is not known: it is left out, and never zero.
+2. Unknown values are left out; they are never zero.
 """
 
 import json
@@ -25,7 +25,7 @@ from passdown.records import replace
 
 ACTIVE: Final = "active"
 COMPLETE: Final = "track-complete"
-"""What causes the handoff of a track that is finished."""
+"""The trigger of the handoff of a finished track."""
 
 _DONE: Final = ArchiveStatus.COMPLETE.value
 _TESTS_PASS: Final = f"{UNCONFIRMED}the tests pass: "
@@ -35,19 +35,19 @@ _PLACEHOLDER: Final = (Phase(phase=1),)
 _OVER: Final = frozenset({PhaseState.VALIDATED, PhaseState.SKIPPED})
 
 NEW_WORKFLOW: Final = Workflow(pattern=_PATTERN, phase=1, total_phases=1, retries=0, max_retries=_MAX_RETRIES)
-"""The state of a workflow of which nobody has told anything yet (R69, R83)."""
+"""The state of a new workflow (R69, R83)."""
 
 
 class RanTest(NamedTuple):
     """A test that was run for a phase."""
 
-    command: Annotated[str, "What was run."]
-    code: Annotated[int, "Its exit code; negative if it did not end by itself."]
-    counted: Annotated[CountedTests | None, "How many tests pass, if it told."] = None
+    command: Annotated[str, "The command that was run."]
+    code: Annotated[int, "Its exit code; negative if it was killed."]
+    counted: Annotated[CountedTests | None, "How many tests pass, if known."] = None
 
 
 def read_counts(fact: Fact) -> CountedTests | None:
-    """Return how many tests pass, if a fact tells."""
+    """Return how many tests pass, if the fact has that."""
     match _member(fact, TESTS), _member(fact, PASSING):
         case int(count), int(passing):
             return CountedTests(count, passing)
@@ -61,7 +61,7 @@ def _member(fact: Fact, name: str) -> object:
 
 
 def count_retries(account: Account) -> Mapping[int, int]:
-    """Return how often each phase that a session tells of has failed since it was last validated (R69)."""
+    """Return how often each phase of a session has failed since it was last validated (R69)."""
     counts: dict[int, int] = {}
     for fact, phase in _list_phases(account):
         told = _member(fact, RETRIES)
@@ -85,12 +85,12 @@ def list_phase_tests(account: Account) -> Mapping[int, str]:
 
 
 def find_saved_stream(account: Account) -> str:
-    """Return the name of the stream document that showed the last checkpoint of a session; empty if none."""
+    """Return the stream document with the last checkpoint of a session; empty if there is none."""
     return next((fact.stream for fact in reversed(account.of(FactKind.CHECKPOINT)) if fact.stream), "")
 
 
 def find_failure(account: Account) -> str:
-    """Say what failed last and was not mended since: a phase, else the last test; empty if nothing (R72)."""
+    """Describe the last failure that is not fixed: a phase, else the last test; empty if none (R72)."""
     failed = [phase for phase in phases_of(account) if phase.state is PhaseState.FAILED]
     order = [phase.phase for _, phase in _list_phases(account)]
     if failed:
@@ -103,12 +103,12 @@ def find_failure(account: Account) -> str:
 
 
 def show_failure(phase: Phase) -> str:
-    """Say in one line that a phase failed, and why."""
+    """Describe in one line that a phase failed, and why."""
     return f"{name_phase(phase)} failed{f': {phase.detail}' if phase.detail else ''}"
 
 
 def name_phase(phase: Phase) -> str:
-    """Return what a phase is called in a sentence."""
+    """Return the name of a phase in a sentence."""
     return f"Phase {phase.phase}{f' ({phase.name})' if phase.name else ''}"
 
 
@@ -126,7 +126,7 @@ def _list_phases(account: Account) -> Iterator[tuple[Fact, Phase]]:
 
 
 def phases_of(account: Account) -> Sequence[Phase]:
-    """Return the last state of each phase that a checkpoint names; one in progress says since when (R87)."""
+    """Return the last state of each phase; one in progress has its start time (R87)."""
     phases: dict[int, Phase] = {}
     for _, new in _list_phases(account):
         phases[new.phase] = _update_phase(phases.get(new.phase), new)
@@ -134,7 +134,7 @@ def phases_of(account: Account) -> Sequence[Phase]:
 
 
 def _read_phase(entry: Fact) -> Phase | None:
-    """Read a checkpoint; return None if it names no phase of a document."""
+    """Read a checkpoint as a phase; return None if it does not name one."""
     try:
         number, state = read_count(entry.key), read_state(entry.text)
     except Malformed:
@@ -145,7 +145,7 @@ def _read_phase(entry: Fact) -> Phase | None:
 
 
 def _update_phase(known: Phase | None, new: Phase) -> Phase:
-    """Keep the name of a phase, when it began, and what nobody tells anew of a state that it is still in."""
+    """Update a phase; keep its name, its start time, and details of a state that has not changed."""
     if known is None:
         return new
     is_kept = known.state is new.state and (new.state is PhaseState.IN_PROGRESS or not new.detail)
@@ -154,7 +154,7 @@ def _update_phase(known: Phase | None, new: Phase) -> Phase:
 
 
 def join_phases(known: tuple[Phase, ...], told: Iterable[Phase]) -> tuple[Phase, ...]:
-    """Update the phases of a document with those that a session tells; the others stay."""
+    """Update the phases of a document with those of a session; the others stay."""
     new = {one.phase: one for one in told}
     if known == _PLACEHOLDER and new:
         return tuple(new.values())
@@ -168,9 +168,9 @@ def update_workflow(
 ) -> Workflow:
     """Derive the state of a workflow from its phases (R69, C13); what a person wrote stays.
 
-    How many phases there are is only known when somebody told of them; they follow one another. `retries` is
-    how often each phase failed: that of the phase at work counts, and what the document says of it where the
-    session does not tell.
+    The number of phases is only known if the session reported phases; they are sequential. `retries` is how
+    often each phase failed: the count of the current phase is used, or the document's if the session has
+    none.
     """
     at_work = open_phase(phases)
     told = {}
@@ -189,14 +189,14 @@ def update_workflow(
 
 
 def update_status(trigger: str, known: str | None) -> str | None:
-    """Return the status of a document: complete when its track is finished, until somebody goes on."""
+    """Return the status of a document: complete when its track is finished, until somebody continues it."""
     if trigger == COMPLETE:
         return _DONE
     return ACTIVE if known == _DONE else known
 
 
 def find_unconfirmed(account: Account) -> Iterator[str]:
-    """Say that nobody knows whether the tests pass: the last run failed, or did not tell (R77)."""
+    """Yield that it is unconfirmed whether the tests pass: the last run failed, or has no result (R77)."""
     for last in account.of(FactKind.TEST)[-1:]:
         if last.key != "0":
             known = show_test(f"`{last.text}`", last.key)
@@ -204,5 +204,5 @@ def find_unconfirmed(account: Account) -> Iterator[str]:
 
 
 def is_derived(question: str) -> bool:
-    """Return whether a question of a document is one of those: it is made anew each time."""
+    """Return whether a question comes from `find_unconfirmed`, which makes it again each time."""
     return question.startswith(_TESTS_PASS)

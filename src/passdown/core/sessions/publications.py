@@ -1,12 +1,12 @@
-"""What a session publishes: the lines of its journal that no event covers yet, as one event (C57, C61).
+"""Make the event that publishes the journal lines of a session that no event covers yet (C57, C61).
 
-1. The last goal, now and list of next steps of those lines.
-2. What they state and do not take back again.
-3. What they take back or answer, also when it was stated before them.
-   A decision, or the retraction of one, replaces what the lines before it under its key replaced: of several
-   statements an event tells only the last (C162).
-4. Prompts, notes to oneself, plans, files that were read and commands stay on the machine, and so does a goal
-   or now that is a prompt. Of commands only tests are told, with their exit codes.
+1. The event contains the last goal, now and list of next steps of those lines.
+2. It contains what they state and do not retract again.
+3. It contains what they retract or answer, even if that was stated before them. A decision, or its
+   retraction, also replaces what earlier lines under its key replaced: of several statements, an event
+   contains only the last (C162).
+4. Prompts, private notes, plans, read files and commands stay on the machine, and so does a goal or now that
+   is a prompt. The only commands that are published are tests, with their exit codes.
 """
 
 import json
@@ -48,7 +48,7 @@ from passdown.core.statements import list_replaced, read_carried, with_replaced
 from passdown.records import names_of, replace
 
 Told = Mapping[str, Sequence[Fact]]
-"""What an event says under each of its keys."""
+"""The facts of an event, by its keys."""
 
 _DECISIONS: Final = FactKind.DECISION.row
 _FIELDS: Final = frozenset(names_of(Event))
@@ -57,26 +57,26 @@ _FIELDS: Final = frozenset(names_of(Event))
 def make_event(
     account: Account, lines: Sequence[JournalLine], published: PublishedExtent, *, kind: str, reason: str
 ) -> Event | None:
-    """Make the event that publishes what is open; None when nothing is.
+    """Make the event that publishes the open lines; return None if there are none.
 
-    The account tells whose event it is. What is published comes from the lines alone: one that was written
-    after the account was read is covered, so it must be in the event. What the session says now comes after
-    its last event, whatever its clock says.
+    The account only identifies the session. Facts come from the lines alone: a line that was written after
+    the account was read is covered, so it must be in the event. What the session says now comes after its
+    last event, whatever its clock says.
 
     The end of a session is an event even if nothing is open, unless its last event was its end (R105). A
-    session that has nothing of its own to tell has none (C163).
+    session without facts of its own has no event (C163).
     """
     covered, wanted = published.line, open_lines(lines, published.line)
     if kind == SESSION_END and not published.last and not own_lines(account.session, lines):
         return None
     if not wanted and (kind != SESSION_END or published.last in {"", SESSION_END}):
         return None
-    # All is folded, also what was published before: what was seen does not oust what was said then.
+    # Published lines are folded too: an observation does not replace what was stated before.
     whole = only_shared(fold_journal(account.session, lines))
     told = _in_own_order(_join_replaced(_tell(whole, wanted, covered), wanted), whole.session, published.at)
     values = {key: _write(key, facts, whole.task) for key, facts in told.items()}
     newest = max(line.seq for line in lines)
-    # The events dated ahead of which the session was told before it said the last of what is open.
+    # The events dated ahead that the session knew of when it wrote the last open line.
     last = max((line.seq for line in wanted), default=newest)
     told_of = (line.fact for line in lines if covered < line.seq < last)
     signs = (fact for fact in told_of if fact.kind == FactKind.HEARTBEAT)
@@ -96,7 +96,7 @@ def make_event(
 
 
 def _tell(whole: Account, wanted: Sequence[JournalLine], covered: int) -> Told:
-    """Say what stands under each key, in the order in which it was said."""
+    """Return the facts under each key, in the order in which they were said."""
     told: dict[str, list[Fact]] = {}
     for kind in FactKind:
         if not kind.row.event_key:
@@ -111,7 +111,7 @@ def _tell(whole: Account, wanted: Sequence[JournalLine], covered: int) -> Told:
 
 
 def _join_replaced(told: Told, wanted: Iterable[JournalLine]) -> Told:
-    """Let each decision, and each retraction of one, replace what the lines before it replaced (3)."""
+    """Add to each decision, and each retraction of one, what earlier lines under its key replaced (3)."""
     keys = (_DECISIONS.event_key, _DECISIONS.retraction_key)
     if not any(key in told for key in keys):
         return told
@@ -131,7 +131,7 @@ def _with_replaced(fact: Fact, said: Iterable[Fact]) -> Fact:
 
 
 def _told_of(kind: FactKind, whole: Account) -> tuple[Fact, ...]:
-    """Return the facts of a kind that others are told of."""
+    """Return the facts of a kind that are published."""
     found = tuple(filter(has_result, whole.of(kind)))
     if kind is not FactKind.GATE or not found:
         return found
@@ -141,9 +141,9 @@ def _told_of(kind: FactKind, whole: Account) -> tuple[Fact, ...]:
 
 
 def _steps(kind: FactKind, whole: Account, wanted: Iterable[JournalLine]) -> tuple[Fact, ...]:
-    """Return the list as it stands, if a line changed it; the newest list is the one that counts.
+    """Return the current list of next steps if a line changed it; only the newest list counts.
 
-    A list that lost steps, or all of them, ends with a fact without text, which tells when that was.
+    If steps were removed last, the list ends with a fact without text that has the time of the removal.
     """
     changes = [
         fact
@@ -158,31 +158,31 @@ def _steps(kind: FactKind, whole: Account, wanted: Iterable[JournalLine]) -> tup
 
 
 def _take_back(whole: Account, wanted: Sequence[JournalLine]) -> dict[str, list[Fact]]:
-    """Say what is taken back or answered, and was not stated again (3)."""
+    """Return what was retracted or answered and not stated again (3)."""
     told: dict[str, dict[str, Fact]] = {}
     for line in facts_of(whole.session, wanted):
-        # An event tells of an answer what it answers.
+        # An event names the question that an answer answers.
         fact = line._replace(text=line.key) if line.kind == FactKind.ANSWER else line
         kind = _taken_back(fact)
         if kind is None or not kind.row.retraction_key or _holds(whole, fact, kind):
             continue
         shared = fact
         if kind is FactKind.RECEIPT and identify_retracted(fact) != make_key(fact.text):
-            # Of a test only the words that may leave the machine are told (4).
+            # Only the words of a test that may leave the machine are published (4).
             shared = share(fact._replace(kind=FactKind.TEST.value, text=command_of(fact.text)))
         told.setdefault(kind.row.retraction_key, {})[fact.text] = shared
     return {key: list(facts.values()) for key, facts in told.items()}
 
 
 def _taken_back(fact: Fact) -> FactKind | None:
-    """Give the kind of fact that a line takes back, if events can say so."""
+    """Return the kind of fact that a line retracts, if an event can retract that kind."""
     if fact.kind == FactKind.ANSWER:
         return FactKind.QUESTION if fact.text else None
     return FactKind(fact.key) if fact.kind == FactKind.RETRACTION and fact.key in TAKEN_BACK else None
 
 
 def _holds(whole: Account, fact: Fact, kind: FactKind) -> bool:
-    """Say whether what a line takes back was stated again after it."""
+    """Return whether a retracted fact was stated again afterwards."""
     if fact.kind == FactKind.ANSWER:
         asked = (one for kind in ANSWERED for one in whole.of(FactKind(kind)))
         return make_key(fact.text) in {make_key(one.text) for one in asked}
@@ -196,7 +196,7 @@ def _holds(whole: Account, fact: Fact, kind: FactKind) -> bool:
 
 
 def _in_own_order(told: Told, session: str, since: datetime | None) -> Told:
-    """Let what the session itself said be no older than what it said before, whatever its clock did."""
+    """Make the session's own facts never older than its earlier ones, whatever its clock did."""
     own = sorted(
         {fact.seq: fact.at for facts in told.values() for fact in facts if fact.session == session}.items()
     )
@@ -210,7 +210,7 @@ def _in_own_order(told: Told, session: str, since: datetime | None) -> Told:
 
 
 def _write(key: str, facts: Sequence[Fact], task: str) -> object:
-    """Write what stands under a key, in the form of its field."""
+    """Render the facts under a key in the form of its field."""
     if key in _REGISTERS:
         return facts[0].text
     if key == FactKind.NEXT.row.event_key:
@@ -246,11 +246,11 @@ _MAPS: Final = _keys_of(Merging.MAP)
 
 
 _MORE: Final = frozenset({FAILURE, TESTED, TESTS, PASSING, RETRIES, STREAM})
-"""What an event tells of a checkpoint beyond its phase."""
+"""The members of a checkpoint that an event keeps besides its phase."""
 
 
 def _checkpoint(fact: Fact, task: str) -> EventCheckpoint:
-    """Write a checkpoint; what is no number of a phase is left out."""
+    """Render a checkpoint; a phase that is not a number is left out."""
     phase, status, name = read_phase(fact)
     try:
         number: int | None = read_count(phase)

@@ -1,11 +1,11 @@
 """The rules that find secrets: those of gitleaks 8.30.1, as data.
 
-A line is: name, least entropy, how many characters before its anchor a secret begins, anchors, pattern.
-An anchor is the text, in lower case, at which the pattern begins. `{=}` is what may be between a name and its
-value, `{.}` what may follow a value: more in prose than in code. Rules that need the name of a file are left
-out. Rules with quadratic running time were rewritten. The rules of `OWN_RULES` are ours (ADR 0012): tokens that
-gitleaks does not know or knows only in one length, and passwords, which are short and hardly random, so that
-only the name before them tells.
+Each line has: name, least entropy, number of characters by which a secret starts before its anchor, anchors,
+pattern. An anchor is the lower-case text at which the pattern starts. `{=}` stands for what may be between a
+name and its value, `{.}` for what may follow a value: more in prose than in code. Rules that need a file name
+are left out. Rules with quadratic running time were rewritten. The rules in `OWN_RULES` are ours (ADR 0012):
+tokens that gitleaks does not know or knows only in one length, and passwords, which are short and hardly random,
+so that only the name before them identifies them.
 
 The rules of gitleaks are under the MIT licence:
 

@@ -1,8 +1,8 @@
-"""Finds secrets before anything is shared, and replaces them with a visible mark (G18).
+"""Find secrets before anything is shared, and replace them with a visible mark (G18).
 
-A rule is tried only where one of its anchors occurs, so a text without any costs one search per anchor and
-nothing more. Every pattern takes time in proportion to what it reads, whatever the text. What is base64 of a
-text with a secret is a secret as a whole.
+A rule is tried only where one of its anchors occurs, so a text without anchors costs one search per anchor
+and nothing more. Every pattern runs in linear time on any text. Base64 of a text with a secret counts as a
+secret as a whole.
 """
 
 import re
@@ -28,16 +28,16 @@ _NAME_LIMIT: Final = 50
 _BETWEEN: Final = "\n;\n"
 _ROUNDS: Final = 2
 _DEPTH: Final = 2
-"""How many times something may be encoded."""
+"""How many layers of encoding are searched."""
 _WRAPPED: Final = pattern(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}+={0,2}")
 _BINARY: Final = pattern(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\xff]")
 _SAMPLE: Final = 24
-"""How many characters of base64 are decoded first; what is searched has at least as many."""
+"""How many characters of base64 are decoded first; shorter runs are not searched."""
 _LOCAL: Final = frozenset(kind for kind in FactKind if not kind.row.event_key) - {
     FactKind.RETRACTION,
     FactKind.BINDING,
 }
-"""Kinds that are in no event and no handoff."""
+"""Kinds that never appear in events or handoffs."""
 
 
 class RedactedText(NamedTuple):
@@ -67,8 +67,8 @@ class _Span(NamedTuple):
 def redact(text: str) -> RedactedText:
     """Replace every secret with a mark.
 
-    A mark may let a rule see a secret that stood right beside another one, so the text is searched once more.
-    Redacting again changes nothing, unless more than two secrets stand together without anything between.
+    A mark may reveal a secret directly beside another one to a rule, so the text is searched a second time.
+    Redacting again changes nothing, unless more than two secrets are directly adjacent.
     """
     found: dict[str, None] = {}
     for _ in range(_ROUNDS):
@@ -95,7 +95,7 @@ def redact_all(texts: Sequence[str]) -> tuple[Sequence[str], tuple[str, ...]]:
 
 
 def redact_lines(lines: Sequence[JournalLine]) -> tuple[Sequence[JournalLine], tuple[str, ...]]:
-    """Redact the journal lines that are shared; lines that stay on this machine are not searched."""
+    """Redact the journal lines that may be shared; lines that stay on this machine are not searched."""
     shared = [line.fact for line in lines if line.fact.kind not in _LOCAL]
     said = [part for fact in shared for part in (fact.text, fact.key, fact.because)]
     texts, found = redact_all(said)
@@ -106,7 +106,7 @@ def redact_lines(lines: Sequence[JournalLine]) -> tuple[Sequence[JournalLine], t
 
 
 def _with_texts(facts: Iterable[Fact], texts: Iterable[str]) -> Iterator[Fact]:
-    """Replace the text, key and reason of each fact with three of the texts."""
+    """Replace the text, key and reason of each fact with the next three texts."""
     parts = iter(texts)
     for fact, text, key, because in zip(facts, parts, parts, parts, strict=True):
         yield fact._replace(text=text, key=key, because=because)
@@ -140,7 +140,7 @@ def _find(text: str, depth: int = _DEPTH) -> Iterator[_Span]:
 
 
 def _find_wrapped(text: str, depth: int) -> Iterator[_Span]:
-    """Yield what is base64 of a text that has a secret; all such texts are searched together."""
+    """Yield base64 of texts with secrets; all decoded texts are searched together."""
     runs: list[tuple[int, int]] = []
     inner: list[str] = []
     for match in _WRAPPED.finditer(text):
@@ -155,19 +155,19 @@ def _find_wrapped(text: str, depth: int) -> Iterator[_Span]:
 
 
 def _unwrap(coded: str) -> str:
-    """Decode base64, of either alphabet; return "" if that gives no text."""
+    """Decode base64 of either alphabet; return "" if the result is not text."""
     from binascii import a2b_base64  # few texts have any
 
     digits = coded.rstrip("=").replace("-", "+").replace("_", "/")
     digits = digits[: len(digits) - (len(digits) % 4 == 1)]
-    if _BINARY.search(a2b_base64(digits[:_SAMPLE])):  # most that only looks like it shows so at once
+    if _BINARY.search(a2b_base64(digits[:_SAMPLE])):  # most lookalikes fail here
         return ""
     data = a2b_base64(digits + "=" * (-len(digits) % 4))
     return "" if _BINARY.search(data) else data.decode("ascii")
 
 
 def _find_plain(text: str) -> Iterator[_Span]:
-    """Yield what a rule finds in the text itself."""
+    """Yield the secrets that rules find in the text itself."""
     lowered = _lower(text)
     for anchor, rules in _anchors().items():
         at = lowered.find(anchor)
@@ -181,7 +181,7 @@ def _find_plain(text: str) -> Iterator[_Span]:
 
 
 def _try(rule: SecretRule, text: str, lowered: str, places: Sequence[int]) -> Iterator[_Span]:
-    """Try a rule where its anchor occurs; text that it matched is not searched again."""
+    """Try a rule wherever its anchor occurs; text that it matched is not searched again."""
     match = _compile(rule.pattern).match
     behind = 0
     for place in places:
@@ -198,8 +198,8 @@ def _try(rule: SecretRule, text: str, lowered: str, places: Sequence[int]) -> It
             is_secret = not _is_harmless(lowered, start, span)
         if is_secret:
             yield span
-        # Other rules may match text of any length; a value that the generic rule rejects may itself name a
-        # secret.
+        # Other rules may match text of any length; a value that the generic rule rejects may itself be the
+        # name of a secret.
         if is_secret or rule.name != secret_rules.GENERIC:
             behind = found.end()
 
@@ -210,12 +210,12 @@ def _is_secret(rule: SecretRule, value: str) -> bool:
         allowed = _allowed().get(name)
         if allowed is not None and _compile(allowed).fullmatch(value):
             return False
-    # Entropy needs this many different characters; only values that have them are worth the exact count.
+    # This entropy needs at least this many different characters; only then is the exact count worth it.
     return not rule.entropy or (len(set(value)) >= 2**rule.entropy - 1 and entropy_of(value) >= rule.entropy)
 
 
 def _is_harmless(lowered: str, start: int, span: _Span) -> bool:
-    """Return whether the generic rule matched ordinary text, judging by the value or the name before it."""
+    """Return whether the generic rule matched ordinary text, judged by the value or the name before it."""
     value, stems = lowered[span.start : span.end], _words()
     starts = (at for at in range(len(value)) if value[at : at + _STEM] in stems)
     if any(value.startswith(stems[value[at : at + _STEM]], at) for at in starts):
@@ -236,7 +236,7 @@ def entropy_of(text: str) -> float:
 
 
 def _join(spans: Iterable[_Span]) -> Sequence[_Span]:
-    """Join overlapping secrets, in order; the name is that of a rule specific to a service, if any."""
+    """Join overlapping secrets, in order; the name of a service's own rule wins."""
     joined: list[_Span] = []
     for span in sorted(spans):
         if not joined or span.start >= joined[-1].end:

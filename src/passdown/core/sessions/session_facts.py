@@ -1,10 +1,10 @@
-"""The account of a session: the result of all lines of its journal.
+"""The account of a session: the result of folding all lines of its journal.
 
 Lines are applied in the order of their numbers. If two have the same number, which can happen on a file
 system without locks, both count. A later goal, now or decision of the same key replaces the earlier one; a
 list grows; a retraction removes a fact until it is stated again. Everything that identifies a session (host,
-process, checkout, ledger) is in its first line, so the journal alone is enough to continue; a later line of
-that kind says it anew, when a start takes an empty session as its own, or gives one a team or a role.
+process, checkout, ledger) is in its first line, so the journal alone is enough to continue it. A later line
+of that kind replaces the first, when a start adopts an empty session or assigns a team or a role.
 """
 
 import json
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class HostProcess(NamedTuple):
-    """The host's process; ids are reused, so its start time and the boot identify it as well."""
+    """The host's process, identified by its id, start time and boot, because ids are reused."""
 
     pid: int = 0
     started: str = ""
@@ -44,15 +44,15 @@ class Delivery(NamedTuple):
     messages: tuple[int, ...] = ()
     """The positions of the messages that it showed in full."""
     is_mail: bool = False
-    """Whether it had nothing but messages."""
+    """Whether it had only messages."""
     feedback: tuple[str, ...] = ()
     """The ids of the feedback that it showed in full."""
 
 
 def name_work(now: Fact, *, is_over: bool) -> str:
-    """Return what the work of a session is called: once it ended, it is no longer what is done now (C152).
+    """Return the title of a session's current step, which is no longer "now" once the session ended (C152).
 
-    The last prompt of a session that said nothing is what it was asked, not what it did.
+    The last prompt of a session that stated nothing shows what it was asked, not what it did.
     """
     if not is_over:
         return "now"
@@ -67,9 +67,9 @@ class NewFact(NamedTuple):
     key: str = ""
     because: str = ""
     origin: Fact | None = None
-    """The original fact of another session, if it is only carried on."""
+    """The original fact of another session, if it is carried on."""
     others: tuple[tuple[str, str], ...] = ()
-    """Further members: name and JSON value."""
+    """Extra members: name and JSON value."""
 
 
 @record
@@ -78,8 +78,8 @@ class SessionStart:
 
     host: Annotated[str, "The program the agent runs in."] = "generic"
     host_session: Annotated[str, "The host's id for the session."] = ""
-    name: Annotated[str, "The id that the user gave it; it stands in its ledger and its state file."] = ""
-    file: Annotated[str, "That id as file names have it."] = ""
+    name: Annotated[str, "The id that the user gave it, shown in its ledger and state file."] = ""
+    file: Annotated[str, "The form of that id in file names."] = ""
     checkout: Annotated[str, "The working copy, as an absolute path."] = ""
     branch: Annotated[str, "The branch at the start."] = "unknown"
     commit: Annotated[str, "The last commit at the start."] = ""
@@ -88,8 +88,8 @@ class SessionStart:
     continues: Annotated[str, "The session that this one continues."] = ""
     mode: Annotated[str, "SA or MA."] = "SA"
     is_fresh: Annotated[bool, "Whether it starts without the goal of earlier sessions."] = False
-    team: Annotated[str, "Its team, if somebody gave it one (C150)."] = ""
-    role: Annotated[str, "What it works on, if somebody said so."] = ""
+    team: Annotated[str, "Its team, if one was set (C150)."] = ""
+    role: Annotated[str, "What it works on, if that was set."] = ""
 
 
 @record
@@ -100,38 +100,40 @@ class Account:
     agent: Annotated[str, "The agent that runs the session."] = ""
     start: Annotated[SessionStart, "What identifies the session."] = SessionStart()
     started_at: Annotated[datetime | None, "When it began."] = None
-    touched_at: Annotated[datetime | None, "When its journal last grew."] = None
-    said_at: Annotated[datetime | None, "When it last stated something; signs of life do not count."] = None
+    touched_at: Annotated[datetime | None, "When it last wrote to its journal."] = None
+    said_at: Annotated[datetime | None, "When it last stated something; heartbeats do not count."] = None
     ended_at: Annotated[datetime | None, "When it ended."] = None
     end_reason: Annotated[str, "Why it ended."] = ""
     is_published: Annotated[bool, "Whether it ended with everything published."] = False
     last_seq: Annotated[int, "The number of the last line."] = 0
     host_sessions: Annotated[tuple[str, ...], "Every id that the host gave it."] = ()
-    cleared_at: Annotated[datetime | None, "When a clear ended its conversation; None if it went on."] = None
+    cleared_at: Annotated[datetime | None, "When a clear ended its conversation; None if it continued."] = (
+        None
+    )
     branch: Annotated[str, "The branch it was last seen on."] = "unknown"
     track: Annotated[str, "The track it works on."] = ""
     task: Annotated[str, "The task it has claimed."] = ""
     tdd: Annotated[str, "Where it is in the test-first cycle: RED, GREEN or REFACTOR."] = ""
-    tdd_choice: Annotated[str, "Whether somebody wants the cycle to be followed: ON, OFF, or empty."] = ""
-    tdd_skip: Annotated[str, "Why the cycle of the present task is not followed."] = ""
-    claims: Annotated[Mapping[str, int], "The tasks it holds, and their fences; 0 is unfenced."] = field(
+    tdd_choice: Annotated[str, "Whether test-first was chosen: ON, OFF, or empty."] = ""
+    tdd_skip: Annotated[str, "Why the current task is not test-first."] = ""
+    claims: Annotated[Mapping[str, int], "The tasks it holds, and their fences; 0 means unfenced."] = field(
         default_factory=dict[str, int]
     )
-    unreleased: Annotated[tuple[str, ...], "Tasks it closed while no engine could release them."] = ()
-    blocked: Annotated[tuple[tuple[str, str], ...], "Tasks it closed as blocked, and what blocks them."] = ()
-    unfinished: Annotated[tuple[str, ...], "Operations it began and of which nobody knows what came."] = ()
+    unreleased: Annotated[tuple[str, ...], "Tasks it closed while the engine could not be reached."] = ()
+    blocked: Annotated[tuple[tuple[str, str], ...], "Tasks it closed as blocked, and the reasons."] = ()
+    unfinished: Annotated[tuple[str, ...], "Operations it began and whose outcome is unknown."] = ()
     reservations: Annotated[Mapping[str, int], "The path patterns it holds, and their fences."] = field(
         default_factory=dict[str, int]
     )
-    results: Annotated[tuple[str, ...], "What its subagents returned and nobody has applied, by id."] = ()
+    results: Annotated[tuple[str, ...], "Results of its subagents that were not applied yet, by id."] = ()
     goal: Annotated[Fact | None, "What it should achieve."] = None
-    now: Annotated[Fact | None, "The present step."] = None
-    left: Annotated[tuple[str, ...], "Past present steps, done or not."] = ()
+    now: Annotated[Fact | None, "The current step."] = None
+    left: Annotated[tuple[str, ...], "Former current steps, done or not."] = ()
     bookmarks: Annotated[Mapping[str, str], "How far each transcript was read, as JSON."] = field(
         default_factory=dict[str, str]
     )
-    deliveries: Annotated[tuple[Delivery, ...], "The briefs that it was sent, oldest first."] = ()
-    ahead: Annotated[tuple[str, ...], "Events it was told of that are dated ahead."] = ()
+    deliveries: Annotated[tuple[Delivery, ...], "The briefs it was sent, oldest first."] = ()
+    ahead: Annotated[tuple[str, ...], "Events dated ahead that it knows of."] = ()
     is_prepared: Annotated[bool, "Whether its preflight was done."] = False
     lists: Annotated[Mapping[str, tuple[Fact, ...]], "The other facts by kind, oldest first."] = field(
         default_factory=dict[str, tuple[Fact, ...]]
@@ -139,22 +141,22 @@ class Account:
 
     @property
     def label(self) -> str:
-        """The id by which its ledger names it: the user's, or ours."""
+        """Its id in its ledger: the user's, or ours."""
         return self.start.name or self.session
 
     @property
     def handle(self) -> str:
-        """The id by which its state file and handoffs name it: the user's, or its agent."""
+        """Its id in its state file and handoffs: the user's, or its agent."""
         return self.start.name or self.agent
 
     @property
     def file_id(self) -> str:
-        """The same, as the names of these files have it."""
+        """The same id, in the form used in file names."""
         return self.start.file or fold_id(self.agent)
 
     @property
     def unfenced(self) -> tuple[str, ...]:
-        """The tasks that it claimed or closed while the engine was away, and did not settle since (C86)."""
+        """Tasks claimed or closed while the engine could not be reached, and not settled since (C86)."""
         return (*(name for name, fence in self.claims.items() if not fence), *self.unreleased)
 
     def of(self, kind: FactKind) -> tuple[Fact, ...]:
@@ -166,13 +168,13 @@ class Account:
 
 
 AHEAD: Final = "ahead"
-"""The member of a sign of life that names events dated ahead of which the session was told."""
+"""The member of a heartbeat that names events dated ahead that the session knows of."""
 PREFLIGHT: Final = "preflight"
-"""The key of a sign of life after the preflight was done."""
+"""The key of the heartbeat that follows a preflight."""
 CLEARED: Final = "cleared"
-"""The key of the sign of life of a session whose conversation a clear ended: another will follow (C153)."""
+"""The key of the heartbeat that follows a clear, after which a new conversation starts (C153)."""
 MARK: Final = "mark"
-"""The member of a bookmark that says how far a transcript was read."""
+"""The member of a bookmark with the position up to which a transcript was read."""
 
 
 def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
@@ -190,7 +192,7 @@ def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
         life.take(line)
     registers = {kind.value: folded.of(kind) for kind in (FactKind.GOAL, FactKind.NOW)}
     lists = {kind: tuple(table.values()) for kind, table in folded.tables.items() if kind not in registers}
-    # The same state recurs in every phase, and each is kept.
+    # The same state occurs in every phase, and each one is kept.
     lists |= {kind: tuple(facts) for kind, facts in folded.phases.items()}
     claims, reservations = (folded.held_of(kind) for kind in (FactKind.CLAIM, FactKind.RESERVATION))
     return replace(
@@ -213,12 +215,12 @@ def fold_journal(session: str, lines: Iterable[JournalLine]) -> Account:
 
 
 def fold_without_end(session: str, lines: Iterable[JournalLine]) -> Account:
-    """Fold the lines of a journal as if the session had not ended: what it was bound to, it still is."""
+    """Fold the lines of a journal as if the session had not ended, so that it keeps its track and task."""
     return fold_journal(session, (line for line in lines if line.fact.kind != FactKind.END))
 
 
 def only_shared(account: Account) -> Account:
-    """Return an account without what stays on this machine: some facts, and words of a test's command."""
+    """Return an account without local facts and without the words of test commands that must not leave."""
     goal, now = account.goal, account.now
     return replace(
         account,
@@ -233,12 +235,12 @@ def only_shared(account: Account) -> Account:
 
 
 def is_last_word(fact: Fact) -> bool:
-    """Return whether a fact is an end that leaves nothing to do."""
+    """Return whether a fact is an end after which everything is published."""
     return fact.kind == FactKind.END and fact.key == PUBLISHED
 
 
 class _Life:
-    """Collects what lines say about the session itself, line by line."""
+    """Collects the state of the session itself, line by line."""
 
     def __init__(self, session: str) -> None:
         self.account = Account(session=session)
@@ -248,12 +250,12 @@ class _Life:
         self.said_at: datetime | None = None
 
     def take(self, line: JournalLine) -> None:
-        """Apply one line; for an unknown kind, only its time is used."""
+        """Apply one line; of an unknown kind, only the time is used."""
         fact = line.fact
         if not self.agent or fact.kind == FactKind.START:
             self.agent = line.written_by
         self.last_seq = line.seq
-        if line.written_by == self.agent:  # what others write to settle its operations is no sign of life
+        if line.written_by == self.agent:  # others may write here to settle its operations
             self.touched_at = line.written_at
         if fact.kind not in _SIGNS:
             self.said_at = line.written_at
@@ -286,7 +288,7 @@ def _take_bookmark(account: Account, fact: Fact) -> Account:
 
 
 def _take_binding(account: Account, fact: Fact) -> Account:
-    """Bind track or task; another task begins without a phase of the test-first cycle (R219)."""
+    """Bind track or task; a new task starts without a phase of the test-first cycle (R219)."""
     if fact.key != "task":
         choice = account.tdd_choice if account.track == fact.text else ""
         return replace(account, track=fact.text, tdd_choice=choice)
@@ -297,13 +299,13 @@ def _take_binding(account: Account, fact: Fact) -> Account:
 
 TDD_ON: Final = "ON"
 TDD_OFF: Final = "OFF"
-"""What somebody chose with `--tdd` or `--no-tdd`."""
+"""The choices made with `--tdd` and `--no-tdd`."""
 TDD_SKIPPED: Final = "SKIPPED"
-"""What a fact says that gives the reason why the cycle of a task is not followed."""
+"""The text of the fact that has the reason why a task is not test-first."""
 
 
 def _take_tdd(account: Account, fact: Fact) -> Account:
-    """Apply a phase of the test-first cycle, a choice, or the reason why it is not followed."""
+    """Apply a phase of the test-first cycle, a choice, or the reason to skip the cycle."""
     if fact.text in {TDD_ON, TDD_OFF}:
         phase = "" if fact.text == TDD_OFF else account.tdd
         return replace(account, tdd_choice=fact.text, tdd_skip="", tdd=phase)
@@ -313,11 +315,11 @@ def _take_tdd(account: Account, fact: Fact) -> Account:
 
 
 MESSAGES: Final = "messages"
-"""The further member of a delivery that lists the messages that a brief showed in full."""
+"""The member of a delivery that lists the messages that a brief showed in full."""
 FEEDBACK: Final = "feedback"
-"""The further member of a delivery that lists the ids of the feedback that was shown in full."""
+"""The member of a delivery that lists the ids of the feedback that was shown in full."""
 MAIL: Final = "mail"
-"""The same, of a delivery that had nothing but messages."""
+"""The same as `messages`, for a delivery that had only messages."""
 
 
 def _take_delivery(account: Account, fact: Fact) -> Account:
@@ -333,14 +335,14 @@ def _take_delivery(account: Account, fact: Fact) -> Account:
 
 
 def _read_list(text: str | None, kind: type[T]) -> tuple[T, ...]:
-    """Return the items of a member that is a list; a value that does not fit has none."""
+    """Return the items of a list member; an invalid value has none."""
     told: object = json.loads(text or "[]")
     found = cast("list[object]", told) if isinstance(told, list) else []
     return tuple(one for one in found if isinstance(one, kind))
 
 
 def _take_heartbeat(account: Account, fact: Fact) -> Account:
-    """Note which events dated ahead the session was told of, its preflight, and a clear."""
+    """Record known events dated ahead, the preflight, and a clear."""
     if fact.key == PREFLIGHT:
         account = replace(account, is_prepared=True)
     if fact.key == CLEARED:
@@ -350,12 +352,12 @@ def _take_heartbeat(account: Account, fact: Fact) -> Account:
 
 
 def read_ahead(fact: Fact) -> tuple[str, ...]:
-    """Return the events dated ahead that a sign of life tells of; a value that does not fit tells of none."""
+    """Return the events dated ahead that a heartbeat names; an invalid value names none."""
     return _read_list(dict(fact.others).get(AHEAD), str)
 
 
 def _take_end(account: Account, fact: Fact) -> Account:
-    """End the session, which happens once; release track and task when everything is published."""
+    """End the session once; release track and task when everything is published."""
     if account.ended_at is None:
         account = replace(account, ended_at=fact.at, end_reason=fact.text)
     if fact.key == PUBLISHED:
@@ -380,7 +382,7 @@ _TAKE: Final[Mapping[str, Callable[[Account, Fact], Account]]] = MappingProxyTyp
 
 
 def make_start(start: SessionStart, at: datetime, agent: str) -> Fact:
-    """Make the fact for the first line of a journal, or for one that says it anew."""
+    """Make the fact for the first line of a journal, or for a later one that replaces it."""
     values = {
         "host": start.host,
         "host_session": start.host_session,
@@ -401,7 +403,7 @@ def make_start(start: SessionStart, at: datetime, agent: str) -> Fact:
 
 
 def read_start(fact: Fact) -> SessionStart:
-    """Read what identifies a session; values that do not fit are ignored."""
+    """Read what identifies a session; invalid values are ignored."""
     values: dict[str, object] = {name: json.loads(text) for name, text in fact.others}
 
     def text(name: str, default: str = "") -> str:

@@ -1,4 +1,4 @@
-"""A state file shows the account of a session; what another program changed in it is found, to be told.
+"""Render the state file of a session, and find what another program changed in it, to warn about it.
 
 The ledger wins where the two differ (C5). A file is ours if it shows the session as it was after some line of
 its journal: a command may have been killed before it wrote the file.
@@ -30,7 +30,7 @@ _OURS: Final = (
 
 
 def fill_state(known: SessionState, account: Account) -> SessionState:
-    """Write what an account knows into a state file; everything else in it stays."""
+    """Fill a state file from an account; everything else in it stays."""
     return replace(
         known,
         agent_id=account.handle,
@@ -49,10 +49,10 @@ def find_state_edits(
 ) -> Mapping[str, str]:
     """Return the members of a state file that another program changed and we change back, with its values.
 
-    1. A file from before the session started is that of an earlier one.
-    2. What differs from what we are about to write may be older than it: then it is what we wrote before.
-       Usually that is the time alone, and nothing needs to be folded again.
-    3. A value that is not valid is kept if we have none, so it is not changed back.
+    1. A file from before the session started belongs to an earlier session.
+    2. A difference may only mean that we wrote the file earlier. Usually the time is the only difference, and
+       nothing needs to be folded again.
+    3. An invalid value is kept if we have no value of our own, so it is not changed back.
     """
     there, new = _members(known.source or ""), _members(render_session_state(fill_state(known, account)))
     undone = {name: there.get(name) for name in _OURS if there.get(name) != new.get(name)}  # 3

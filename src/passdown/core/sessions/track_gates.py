@@ -1,10 +1,10 @@
-"""The gates of a session's track: what its ledger says of them, and edits of that by hand (C101).
+"""The gates of a session's track: how its ledger shows them, and manual edits of that (C101).
 
-1. Gates are those of the track: what other sessions found is carried into the journal when the session starts
-   to work on it. Attempts and the last failure are the session's own.
+1. Gates belong to the track: results of other sessions are copied into the journal when the session starts to
+   work on it. Attempts and the last failure are the session's own.
 2. Only PASS enters `gates_passed`, and only the last result of a gate counts.
-3. A row of Validation History that was edited by hand is kept, and journalled as stated; it takes the place
-   of the row before, with its time. A row that was removed leaves the ledger, and stays in the journal.
+3. A row of Validation History that was edited by hand is kept and journalled as stated; it replaces the
+   earlier row, with its time. A row that was removed leaves the ledger, but stays in the journal.
 """
 
 import json
@@ -23,30 +23,30 @@ from passdown.core.sessions.session_facts import Account, NewFact
 PAPERS: Final = MappingProxyType(
     {"design": layout.DESIGN, "spec": layout.SPEC, "plan-structure": layout.PLAN}
 )
-"""The gates that judge a paper of the track."""
+"""The gates that check a document of the track."""
 
 MOST_ATTEMPTS: Final = 3
-"""How often a gate may fail before a person has to decide: once, and two retries (R48)."""
+"""How often a gate may fail before a person has to decide: once plus two retries (R48)."""
 
 _CORRECTS: Final = "corrects"
-"""The further member of a result that takes the place of another line of the journal."""
+"""The extra member of a result that replaces another line of the journal."""
 _RETRIES: Final = "retries"
-"""The further member of a fact without a result: the number of attempts that somebody wrote."""
+"""The extra member of a fact without a result: the number of attempts that somebody wrote."""
 _BY_HAND: Final = "stated in the ledger"
 
 
 def make_result(gate: str, status: str, notes: str, track: str) -> NewFact:
-    """Return the result of a gate of a track, or that it is due."""
+    """Return a fact with the result of a track's gate, or that the gate is due."""
     return NewFact(FactKind.GATE, status, gate, notes, others=((TRACK, dump(track)),))
 
 
 def carry_result(fact: Fact) -> NewFact:
-    """Return the result that another session found, as its own."""
+    """Return another session's result as a fact to carry on."""
     return NewFact(FactKind.GATE, fact.text, fact.key, fact.because, origin=fact, others=fact.others)
 
 
 def list_results(account: Account, track: str) -> list[Fact]:
-    """Return what a session knows of the gates of a track, oldest first, as corrected by hand (3)."""
+    """Return the results of a track's gates that a session knows, oldest first, with manual edits (3)."""
     return [fact for fact in _corrected(account, track) if fact.text]
 
 
@@ -60,9 +60,9 @@ def _corrected(account: Account, track: str) -> Iterable[Fact]:
 
 
 def without_corrected(account: Account) -> tuple[Fact, ...]:
-    """Return the results that a session found itself, for others: their order alone says which one holds.
+    """Return a session's own results for publication, where only their order tells which one holds.
 
-    A correction of a result that is not the last one of its gate is left out: it would become the last.
+    A correction of any but the last result of its gate is left out: it would become the last.
     """
     facts = account.of(FactKind.GATE)
     last = {
@@ -89,7 +89,7 @@ def last_results(facts: Sequence[Fact]) -> dict[str, Fact]:
 
 
 def open_gates(facts: Sequence[Fact]) -> dict[str, Fact]:
-    """Return the gates that are due or failed, the last of them at the end."""
+    """Return the gates that are due or failed, the latest at the end."""
     last: dict[str, Fact] = {}
     for fact in reversed(facts):
         last.setdefault(fact.key, fact)
@@ -97,9 +97,10 @@ def open_gates(facts: Sequence[Fact]) -> dict[str, Fact]:
 
 
 def find_due(account: Account, results: Collection[str], papers: Collection[str]) -> dict[str, str]:
-    """Return the gates that wait for a result, and why.
+    """Return the gates that need a result, and why.
 
-    In this session something happened that they judge, or the paper is there, and nobody has judged it.
+    Either something happened in this session that the gate checks, or its document exists and was not
+    checked.
     """
     found = {gate: paper for gate, paper in PAPERS.items() if paper in papers and gate not in results}
     facts = open_gates(list_results(account, account.track)).values()
@@ -139,7 +140,7 @@ def _own_rows(account: Account) -> list[Fact]:
 
 
 def history_rows(account: Account, show_time: Callable[[datetime], str]) -> tuple[GateResult, ...]:
-    """Return the rows of Validation History: every result that the session found for its track (R31)."""
+    """Return the rows of Validation History: the session's own results for its track (R31)."""
     return tuple(
         GateResult(
             gate=fact.key,
@@ -152,7 +153,7 @@ def history_rows(account: Account, show_time: Callable[[datetime], str]) -> tupl
 
 
 def gate_edits(base: Account, shown: Ledger, ledger: Ledger) -> Iterator[NewFact]:
-    """Find what was edited by hand in a ledger that was rendered from `base`."""
+    """Find manual edits of gates in a ledger that was rendered from `base`."""
     yield from _row_edits(base, shown.gate_history, ledger.gate_history)
     old, new = shown.validation or Validation(), ledger.validation or Validation()
     rows = {row.gate for row in ledger.gate_history}
@@ -166,7 +167,7 @@ def gate_edits(base: Account, shown: Ledger, ledger: Ledger) -> Iterator[NewFact
 
 
 def _current_edits(track: str, old: Validation, new: Validation) -> Iterator[NewFact]:
-    """Find what was edited of the gate that is being validated."""
+    """Find manual edits of the current gate."""
     if new.last_failure and new.current_gate and new.last_failure != old.last_failure:
         yield make_result(new.current_gate, GateStatus.FAIL, new.last_failure, track)
     elif new.current_gate and new.current_gate != old.current_gate:
@@ -177,7 +178,7 @@ def _current_edits(track: str, old: Validation, new: Validation) -> Iterator[New
 
 
 def _row_edits(base: Account, before: Sequence[GateResult], after: Sequence[GateResult]) -> Iterator[NewFact]:
-    """Find rows that were changed, removed or added (3); the n-th row of a gate stays its n-th row."""
+    """Find changed, removed and added rows (3); the n-th row of a gate stays its n-th row."""
     entries = dict(zip(_numbered(before), zip(before, _own_rows(base), strict=False), strict=False))
     rows = dict(zip(_numbered(after), after, strict=True))
     for name, (row, entry) in entries.items():
@@ -200,7 +201,7 @@ def _numbered(rows: Sequence[GateResult]) -> list[tuple[str, int]]:
 
 
 def _correct(entry: Fact, row: GateResult | None) -> NewFact:
-    """Return what takes the place of a result, at its time; without a row it is only removed."""
+    """Return the fact that replaces a result, at its time; without a row the result is only removed."""
     kept = tuple(pair for pair in entry.others if pair[0] == TRACK)
     time = ((TIME, dump(row.time)),) if row else ()
     return NewFact(

@@ -1,6 +1,6 @@
-"""Which lines of a journal belong to the track that a session works on: it may have worked on others before.
+"""Select the journal lines that belong to one track: a session may have worked on others before.
 
-What is said while no track is bound belongs to the next one that is bound: an event says so, too.
+Lines that were written while no track was bound belong to the next one, as they do in events.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,15 +20,15 @@ def binds_track(fact: Fact) -> bool:
 
 
 def find_last_track(lines: Iterable[JournalLine]) -> str:
-    """Return the track that a session works on, or worked on until it ended; empty without one."""
+    """Return the track of a session, or its last one if it ended; empty if it had none."""
     bound = [line.fact.text for line in lines if binds_track(line.fact) and line.fact.text]
     return bound[-1] if bound else ""
 
 
 def select_track_lines(lines: Sequence[JournalLine], track: str) -> Sequence[JournalLine]:
-    """Leave out what was said of other tracks; what is said of the session itself stays.
+    """Return the lines about a track and about the session itself, without those about other tracks.
 
-    A goal or now of another track is taken back when the session leaves it; that is left out, too.
+    The retraction of another track's goal or now, made when the session leaves that track, is left out too.
     """
     in_order = put_in_order([*lines])
     said: set[tuple[str, str]] = set()
@@ -44,7 +44,7 @@ def select_track_lines(lines: Sequence[JournalLine], track: str) -> Sequence[Jou
 
 
 def find_end_of_others(lines: Sequence[JournalLine], track: str) -> int:
-    """Return the number of the last line until which a session worked on another track; 0 if it never did."""
+    """Return the last line at which a session worked on another track; 0 if it never did."""
     last, bound = 0, ""
     for line in put_in_order([*lines]):
         last = last if bound in {"", track} else line.seq
@@ -53,7 +53,7 @@ def find_end_of_others(lines: Sequence[JournalLine], track: str) -> int:
 
 
 def _find_owners(lines: Sequence[JournalLine]) -> Sequence[str]:
-    """Return the track to which each line belongs."""
+    """Return the track of each line."""
     bound: list[str] = []
     now = ""
     for line in lines:
@@ -69,7 +69,7 @@ def _find_owners(lines: Sequence[JournalLine]) -> Sequence[str]:
 
 
 def _is_said(fact: Fact) -> bool:
-    """Return whether a line states, answers or takes back something about the work."""
+    """Return whether a line states, answers or retracts something about the work."""
     kind = kind_of(fact.kind)
     if kind is FactKind.CLAIM:
         return fact.text == CLOSED_BLOCKED

@@ -1,4 +1,4 @@
-"""What waits to be published: the journal lines that may be shared and that no event covers (C57, C61)."""
+"""Find unpublished facts: journal lines that may be shared and that no event covers (C57, C61)."""
 
 from collections.abc import Container, Iterable, Sequence
 from typing import Final
@@ -17,7 +17,8 @@ TAKEN_BACK: Final = frozenset(
 def open_lines(lines: Iterable[JournalLine], covered: int) -> Sequence[JournalLine]:
     """Return the lines that no event covers and that may be shared (4).
 
-    A retraction of what is done now names it; if that is a prompt, nobody else knows it, and it stays.
+    A retraction of the current step contains its text; if that is a prompt, nobody else knows it, and it
+    stays.
     """
     known = [*lines]
     steps = {line.fact.text for line in known if line.fact.kind == FactKind.NOW and may_leave(line.fact)}
@@ -31,9 +32,9 @@ def _is_public(fact: Fact, steps: Container[str]) -> bool:
 
 
 def own_lines(session: str, lines: Iterable[JournalLine]) -> Sequence[JournalLine]:
-    """Return the lines of its own that a session may share (C163).
+    """Return a session's own lines that it may share (C163).
 
-    The goal, now and next steps that it carried on are those of another.
+    Goal, now and next steps that it carried on belong to another session.
     """
     return [
         line
@@ -43,9 +44,9 @@ def own_lines(session: str, lines: Iterable[JournalLine]) -> Sequence[JournalLin
 
 
 def told_before(account: Account, covered: int) -> Sequence[Fact]:
-    """Return the rules, decisions and questions that a session stated and no event covers, marked as such.
+    """Return a session's own rules, decisions and questions that no event covers, marked as unpublished.
 
-    What it carried on is that of another session, and what it took back or settled holds no more.
+    Facts that it carried on belong to another session; facts that it retracted or settled no longer hold.
     """
     return [
         fact._replace(others=(*fact.others, (UNPUBLISHED, "true")))
@@ -59,5 +60,5 @@ def told_before(account: Account, covered: int) -> Sequence[Fact]:
 
 
 def has_stated(lines: Iterable[JournalLine]) -> bool:
-    """Return whether anything was stated; observations, such as a commit or a test, can wait."""
+    """Return whether anything was stated; observations such as commits or tests can wait."""
     return any(line.fact.provenance is Provenance.STATED for line in lines)

@@ -1,4 +1,4 @@
-"""The banner of a start: which events were combined, and the goal and current work (R120, R121)."""
+"""Make the banner of a start: the combined events, the goal and the current work (R120, R121)."""
 
 from typing import Final
 
@@ -14,10 +14,10 @@ _CONSIDERED: Final = 50
 
 
 def make_banner(workspace: Workspace, aim: CurrentWork) -> str:
-    """List the newest events that count, and what a session was told of its work.
+    """List the newest events that count, with the goal and current work of the session.
 
-    The index must be up to date, or the banner says how much is not read. Events that were retracted, or are
-    dated too far ahead to count, are not listed.
+    The index must be up to date; otherwise the banner shows how much is unread. Events that were retracted or
+    are dated too far ahead to count are not listed.
     """
     index = workspace.index
     until = limit_of(index.newest(workspace.now()).present)
@@ -30,7 +30,7 @@ def make_banner(workspace: Workspace, aim: CurrentWork) -> str:
     events = [parse_text(texts.read(place)) for place in places[:LISTED]]
     subjects = read_subjects(workspace, events)
     listed = [
-        # An event without a time or an agent has those of its file's name.
+        # Time and agent may come from the file's name.
         CombinedEvent(place.rank.at, place.rank.agent, label(event, subjects))
         for place, event in zip(places, events, strict=False)
     ]

@@ -1,4 +1,4 @@
-"""Brief a session: find what holds for it, and say it within a budget (C59, C65, C67, C68)."""
+"""Brief a session: find the facts that hold for it, and show them within a budget (C59, C65, C67, C68)."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -80,22 +80,22 @@ from passdown.services.sessions.other_documents import (
 from passdown.services.workspace.workspaces import Workspace
 
 LIMIT: Final = 1_000
-"""How many facts of a section are looked at; what is older is counted."""
+"""How many facts of a kind are read; older ones are counted."""
 _ELSEWHERE: Final = 50
 _RECENT: Final = 100
 _LATELY: Final = 50
 _SETTLING: Final = (f'"{FactKind.ANSWER.value}"', f'"{FactKind.RETRACTION.value}"')
-"""What stands in a journal that may take back what events say."""
+"""Text in journals that may retract what events say."""
 _AHEAD: Final = 5
 
 
 @record
 class OtherCheckoutLog:
-    """The events of another checkout of the project."""
+    """The event log of another checkout of the project."""
 
     log: Annotated[EventLog, "Its events."]
-    index: Annotated[Index, "What was folded of them."]
-    branch: Annotated[str, "The branch they are marked with."]
+    index: Annotated[Index, "Their index."]
+    branch: Annotated[str, "The branch that its facts are marked with."]
 
 
 def make_brief(
@@ -105,9 +105,9 @@ def make_brief(
     nonce: str,
     others: Sequence[OtherCheckoutLog] = (),
 ) -> Brief:
-    """Brief a session, or whoever would start one here; nothing is written but the cache.
+    """Make the brief of a session, or of a session that would start here; only the cache is written.
 
-    What is in it does not depend on the nonce. A log of another checkout that cannot be read is left out.
+    Its content does not depend on the nonce. Logs of other checkouts that cannot be read are left out.
     """
     brief_input = read_brief_input(workspace, account, others, tells_peers=True)
     return pack_brief(brief_input, budget, workspace.now(), BriefFrame(nonce=nonce))
@@ -121,16 +121,16 @@ def read_brief_input(
     *,
     tells_peers: bool = False,
 ) -> BriefInput:
-    """Find what holds for a session; without one, for whoever goes on from the last session here.
+    """Find the facts that hold for a session; without one, for a session that continues the last one here.
 
-    With `tells_peers`, rules, decisions and questions that others here have not published yet are added: they
-    are for a brief alone, and not to be handed on or counted (C123).
+    With `tells_peers`, unpublished rules, decisions and questions of others here are added: these are only
+    for a brief, and must not be passed on or counted (C123).
     """
     return _BriefReader(workspace, account, others).stand(limit, tells_peers=tells_peers)
 
 
 class _BriefReader:
-    """Reads what is known, each thing once and only when it is needed."""
+    """Reads the facts for a brief, each source once and only when needed."""
 
     def __init__(
         self, workspace: Workspace, account: Account | None, others: Sequence[OtherCheckoutLog]
@@ -146,7 +146,7 @@ class _BriefReader:
         self._foreign: dict[str, OtherDocument] = {}
         self._open = {one.session: one for one in read_open(workspace)}
         self._live = {name for name, one in self._open.items() if is_live(workspace, one)}
-        # What the journal says by now counts, not what it said when it was last added up.
+        # Fold the journal again: it may have grown since the account was read.
         self._account = account and (self._read(account.session) or account)
         name = self._account.start.continues if self._account else self._last_here()
         self._before = list(read_before(workspace, name))
@@ -155,7 +155,7 @@ class _BriefReader:
         self._own = {*(one.session for one in (*own, *self._before)), *self._foreign}
 
     def stand(self, limit: int, *, tells_peers: bool) -> BriefInput:
-        """Put everything together."""
+        """Put the input of the brief together."""
         self._unpublished = self._find_unpublished() if tells_peers else ()
         own = self._account or Account()
         near = find_near(self._workspace, self._chain(), own.track, self._until)
@@ -192,14 +192,14 @@ class _BriefReader:
         )
 
     def _chain(self) -> Sequence[Account]:
-        """Give the session and those it goes on from, the nearest first; a fresh one is alone (C53)."""
+        """Return the session and those it continues, nearest first; a fresh session continues none (C53)."""
         own = self._account
         if own is None:
             return self._before
         return [own] if own.start.is_fresh else [own, *self._before]
 
     def _name_in_force(self, key: str, digest: Digest) -> Collection[str]:
-        """Name the decisions in force under a key by all that is said of it here and elsewhere (C162)."""
+        """Return the names of decisions in force under a key, by its history here and elsewhere (C162)."""
         from passdown.core.sessions.decisions import read_history  # few decisions contradict each other
 
         kind = FactKind.DECISION.value
@@ -209,14 +209,14 @@ class _BriefReader:
         return read_history(sorted(said, key=lambda fact: fact.at)).names
 
     def _list_documents(self) -> Iterator[Fact]:
-        """Give the facts of every document that is read here: they count as much as those of events."""
+        """Yield the facts of every document that is read here; they count as much as those of events."""
         for one in self._foreign.values():
             yield from facts_of(one.author, one.lines)
         if self._legacy is not None:
             yield from self._legacy.facts
 
     def _due_gates(self, tables: Tables) -> Mapping[str, str]:
-        """Give the gates of the session's track that wait for a result."""
+        """Return the gates of the session's track that need a result."""
         from passdown.core.sessions.track_gates import find_due  # few sessions have a track
         from passdown.services.handover.track_papers import list_papers
 
@@ -225,11 +225,11 @@ class _BriefReader:
         return find_due(own, results, list_papers(self._workspace, own.track))
 
     def digest(self, limit: int) -> Digest:
-        """Give what the events of this checkout hold; what is dated ahead replaces nothing (C115)."""
+        """Return the facts of this checkout's events; events dated ahead replace nothing (C115)."""
         return self._index.digest(limit, self._until)
 
     def _of_track(self, index: Index, digest: Digest) -> Digest:
-        """Leave out what only events of other tracks say, if the session is bound to one."""
+        """Leave out facts that only events of other tracks have, if the session is bound to a track."""
         track = self._account.track if self._account else ""
         if not track:
             return digest
@@ -240,7 +240,7 @@ class _BriefReader:
     # --- which sessions -------------------------------------------------------------------------
 
     def _read(self, name: str) -> Account | None:
-        """Add up a journal; None when there is none, or it has no beginning."""
+        """Fold a journal; return None if it does not exist or has no start."""
         account = read_account(self._workspace, name) if name in self._names else None
         return account if account and account.started_at is not None else None
 
@@ -250,12 +250,12 @@ class _BriefReader:
 
     @cached_property
     def _lately(self) -> Sequence[Account]:
-        """Give the sessions that said something last, and those that never ended; events tell of the rest."""
+        """Return the latest sessions and those that never ended; events have the facts of the others."""
         names = dict.fromkeys((*self._names[:_LATELY], *self._open))
         return [account for name in names if (account := self._read(name)) is not None]
 
     def _last_here(self) -> str:
-        """Name the session that a start would go on from."""
+        """Return the session that a start would continue."""
         here = [
             (one.touched_at, one.session)
             for one in self._lately
@@ -264,16 +264,16 @@ class _BriefReader:
         return max(here)[1] if here else ""
 
     def _read_foreign(self) -> Iterator[OtherDocument]:
-        """Give what other tools wrote down here: a stream document, before a ledger (G14)."""
+        """Yield other tools' documents here: a stream document, then a ledger, then a context (G14)."""
         workspace, own = self._workspace, self._account
         found = [read_stream_section(workspace, own.track if own else "")]
-        if own is None or own.start.ledger != ledger_path(workspace):  # where its own lies is no other
+        if own is None or own.start.ledger != ledger_path(workspace):  # otherwise the ledger there is its own
             found.append(read_other_ledger(workspace))
         found.append(read_other_context(workspace, own))
         return (one for one in found if one is not None)
 
     def _waiting(self, digest: Digest) -> Iterator[Fact]:
-        """Give what lines of these sessions say that no event covers, and what other tools wrote down."""
+        """Yield facts of these sessions' uncovered journal lines, and of other tools' documents."""
         for one in self._foreign.values():
             yield from without_known(facts_of(one.author, one.lines), digest)
         track = self._account.track if self._account else ""
@@ -284,16 +284,16 @@ class _BriefReader:
             yield from facts_of(name, (line for line in self._lines(name) if line.seq > covered))
 
     def _covered(self, name: str) -> int:
-        """Return up to which line events here and in other checkouts tell of a session."""
+        """Return the last line of a session that events here or in other checkouts cover."""
         return max(index.published(name).line for index in self._indexes)
 
     def _find_unpublished(self) -> Sequence[Fact]:
-        """Give what others of the clone stated and have not published, without secrets (C123)."""
+        """Return unpublished statements of other sessions in this clone, without secrets (C123)."""
         track = self._account.track if self._account else ""
         others = [one for name, one in self._open.items() if name not in self._own]
         if track:
             others = [one for one in others if self._track_of(one) in {"", track}]
-        others = [one for one in others if told_before(one, 0)]  # for the rest nobody needs to look
+        others = [one for one in others if told_before(one, 0)]  # the others have nothing to look up
         facts = [fact for one in others for fact in told_before(one, self._covered(one.session))]
         if not facts:
             return ()
@@ -314,7 +314,7 @@ class _BriefReader:
             yield OtherSession(one.agent, one.branch, work, one.touched_at or self._workspace.now(), name)
 
     def _others_work(self, aim: CurrentWork) -> Iterator[OtherSession]:
-        """Give the work that other tools wrote down, unless it is what this session is to do."""
+        """Yield the work in other tools' documents, unless it is this session's own work."""
         for document in self._foreign.values():
             one = document.account
             texts = [fact.text for fact in (one.goal, one.now) if fact and fact not in (aim.goal, aim.now)]
@@ -324,7 +324,7 @@ class _BriefReader:
     # --- whose goal -----------------------------------------------------------------------------
 
     def aim(self) -> CurrentWork:
-        """Choose whose goal, now and next are shown (C59); to one that begins afresh only its own (C53)."""
+        """Choose whose goal, now and next are shown (C59); a fresh session only sees its own (C53)."""
         account = self._account or Account()
         if account.track:
             return self._aim_of_track(account.track)
@@ -341,9 +341,9 @@ class _BriefReader:
         return found or self._aim_of_project()
 
     def _aim_of_documents(self) -> CurrentWork:
-        """Take what other tools wrote down: stream documents, then a ledger (G14).
+        """Return the work in other tools' documents: stream documents, then a ledger (G14).
 
-        If all events are those of stream documents, nobody has worked on since.
+        If all events come from stream documents, nobody has worked since they were written.
         """
         if not self._foreign:
             return NO_AIM
@@ -355,9 +355,9 @@ class _BriefReader:
         return found or work_of(first, others)
 
     def _aim_of_track(self, track: str) -> CurrentWork:
-        """Complete what a session says with what its track's events and sessions say (C147).
+        """Complete the session's own work from the events and sessions of its track (C147).
 
-        Its own document counts as much as events, and a session before that had no track.
+        The track's own document counts as much as events do, and so does an earlier session without a track.
         """
         before = [one for one in self._before if self._track_of(one) in {"", track}]
         documents = [one.account for one in self._foreign.values() if one.stream]
@@ -375,7 +375,7 @@ class _BriefReader:
         return found if found.is_known else self._aim_beside_tracks()
 
     def _aim_beside_tracks(self) -> CurrentWork:
-        """Take the work on this branch that belongs to no track."""
+        """Return the work on this branch that belongs to no track."""
         branch = self._workspace.repository.branch()
         found = self._aim_in(
             lambda one: one.branch == branch and not self._track_of(one),
@@ -386,7 +386,7 @@ class _BriefReader:
     def _aim_in(
         self, takes: Callable[[Account], bool], takes_event: Callable[[Event], bool]
     ) -> CurrentWork | None:
-        """Choose among sessions and events that have a track or branch in common."""
+        """Choose the work of sessions and events that pass these filters, such as a common branch."""
         resting = [work_of(one) for one in self._strangers(is_running=False) if takes(one)]
         events = self._aims_of(event for event in self.recent if takes_event(event[1]))
         running = (work_of(one) for one in self._strangers(is_running=True) if takes(one))
@@ -403,7 +403,7 @@ class _BriefReader:
         return next(iter(work_of_events([self._legacy])))
 
     def _is_over(self, aim: CurrentWork) -> bool:
-        """Return whether the session whose work is shown no longer does it; events told it for theirs."""
+        """Return whether the work that is shown is over; work from events already has that flag."""
         if aim.now is None or aim.now.event or aim.now.session in self._foreign:
             return aim.is_over
         own = self._account
@@ -416,11 +416,11 @@ class _BriefReader:
         return [one for one in others if (one.session in self._live) is is_running]
 
     def _track_of(self, account: Account) -> str:
-        """Name the track that a session works on, or worked on until it ended."""
+        """Return the track of a session, or its last one if it ended."""
         return find_last_track(self._lines(account.session))
 
     def _aims_of(self, events: Iterable[tuple[EventRank, Event]]) -> Sequence[CurrentWork]:
-        """Give the work of agents that only events tell of."""
+        """Return the work of agents that are only known from events."""
         known = {one.agent for one in self._lately}
         return work_of_events(source_of(event, rank) for rank, event in events if rank.agent not in known)
 
@@ -428,29 +428,29 @@ class _BriefReader:
 
     @cached_property
     def recent(self) -> Sequence[tuple[EventRank, Event]]:
-        """Give the newest events that count, each with its place, the newest first."""
+        """Return the newest events that count, each with its rank, newest first."""
         return self._read_heard(self._index.places(limit=_RECENT))
 
     def _read_heard(self, places: Iterable[EventLocation]) -> Sequence[tuple[EventRank, Event]]:
         found = [place for place in places if not place.is_retracted and place.ranked_at <= self._until]
-        # Its facts are not later than its rank.
+        # Facts are never later than the rank of their event.
         return [(place.rank._replace(at=place.ranked_at), event) for place, event in self._read_events(found)]
 
     def _read_events(self, places: Iterable[EventLocation]) -> Iterator[tuple[EventLocation, Event]]:
         texts = EventTexts(self._workspace.log)
         for place in places:
-            # An event without a time or an agent has those of its file's name.
+            # Time and agent may come from the file's name.
             event = replace(parse_text(texts.read(place)), ts=place.rank.at, agent=place.rank.agent)
             yield place, event
 
     def _ahead(self) -> Iterator[Fact]:
-        """Give what events say that are dated ahead, the last first."""
+        """Yield facts of events that are dated ahead, latest first."""
         last = [place for place in self._index.places(limit=_AHEAD) if place.ranked_at > self._until]
         for place, event in self._read_events(place for place in last if not place.is_retracted):
             yield from source_of(event, place.rank).facts[:_AHEAD]
 
     def _with_loops(self, known: Table, settled: Iterable[Fact]) -> Table:
-        """Add what waits in the loop ledgers here, and leave out what they show to be over (C105)."""
+        """Add open feedback from loop ledgers here, and leave out what they show to be settled (C105)."""
         workspace = self._workspace
         if not workspace.documents.is_folder(workspace.settings.paths.loops):
             return known
@@ -460,7 +460,7 @@ class _BriefReader:
 
     @cached_property
     def _legacy(self) -> EventFacts | None:
-        """Give what a `current.md` says that was not migrated yet (R139)."""
+        """Return the facts of a `current.md` that was not migrated yet (R139)."""
         path = find_legacy(self._workspace)
         if not path:
             return None
@@ -469,9 +469,9 @@ class _BriefReader:
         return read_legacy(self._workspace, path)
 
     def _elsewhere(self) -> Iterator[Fact]:
-        """Give what other checkouts and a document in the view's place hold.
+        """Yield facts of other checkouts and of a legacy document in the view's place.
 
-        What an event says that is here too was judged here.
+        Events that this checkout has too are skipped: they already count here.
         """
         if self._legacy is not None:
             yield from self._legacy.facts
@@ -487,7 +487,7 @@ class _BriefReader:
 
 def _take_in(others: Iterable[OtherCheckoutLog]) -> Iterator[OtherCheckoutLog]:
     for one in others:
-        # What cannot be read there says nothing here; `passdown log` names the checkout.
+        # An unreadable log is skipped; `passdown log` names the checkout.
         with suppress(StorageError):
             update_portion(one.log, one.index)
             yield one

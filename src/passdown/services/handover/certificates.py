@@ -1,4 +1,4 @@
-"""Certify that nothing was lost: each fact of journals, events and documents is told, shown or retired."""
+"""Certify that nothing was lost: every fact is in the brief, shown by a command, or retired."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -38,9 +38,9 @@ def certify(
     others: Sequence[OtherCheckoutLog] = (),
     expected: Sequence[str] = (),
 ) -> Certificate:
-    """Read all journals and events from scratch, and report what became of each fact.
+    """Read all journals and events from scratch, and report the outcome of each fact.
 
-    `expected` are texts of facts that a user was told are kept; one that is found nowhere is a loss.
+    `expected` are texts of facts that must exist; one that is not found anywhere is a loss.
     """
     update_index(workspace.log, workspace.index)
     brief_input = read_brief_input(workspace, account, others)
@@ -76,6 +76,6 @@ def certify(
 
 
 def _listed(digest: Digest) -> Iterator[str]:
-    """Return the ids of the facts that `passdown view list` shows."""
+    """Yield the ids of the facts that `passdown view list` shows."""
     yield from (fact.id for newest in digest.kinds.values() for fact in newest.facts)
     yield from (fact.id for facts in digest.contested for fact in facts)

@@ -1,4 +1,4 @@
-"""Store how full a session's context is, where hooks find it."""
+"""Store how full a session's context window is, where hooks find it."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -39,9 +39,9 @@ def note_level(workspace: Workspace, name: str, reading: ContextReading) -> bool
 
 
 def read_level(workspace: Workspace, name: str) -> ContextReading | None:
-    """Return the level that was stored last, or None if there is none that can be read."""
+    """Return the last stored level, or None if there is none that can be read."""
     for place in list_places(workspace, f"{layout.CONTEXT_LEVELS}/{name}"):
-        # A level that cannot be read is written again.
+        # An unreadable level is simply written again.
         with suppress(StorageError):
             if reading := parse_reading(place.documents.read(place.path).decode("ascii", "replace")):
                 return reading
@@ -62,5 +62,5 @@ def find_level_in_transcript(
 
 
 def forget_level(workspace: Workspace, name: str) -> None:
-    """Remove the stored level of a session that is over, if possible."""
+    """Remove the stored level of an ended session, if possible."""
     remove_local(workspace, f"{layout.CONTEXT_LEVELS}/{name}")

@@ -1,4 +1,4 @@
-"""Store the signs that a session gets worse, and how often it was compacted, where hooks find them."""
+"""Store signs that a session degrades, and how often it was compacted, where hooks find them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,7 +12,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 
 def note_signals(workspace: Workspace, name: str, signals: Sequence[Signal]) -> bool:
-    """Store the signs of a turn; return whether the session got worse by them."""
+    """Store the signs of a turn; return whether they newly make the session count as degraded."""
     known = read_degradation(workspace, name)
     found = replace(known, signals=tuple(signals))
     if found != known:
@@ -21,22 +21,22 @@ def note_signals(workspace: Workspace, name: str, signals: Sequence[Signal]) -> 
 
 
 def note_compaction(workspace: Workspace, name: str) -> None:
-    """Count a compaction; what the context held is gone, and with it the signs."""
+    """Count a compaction and drop the signs, which belonged to the old context."""
     known = read_degradation(workspace, name)
     _write(workspace, name, Degradation(compactions=known.compactions + 1))
 
 
 def read_degradation(workspace: Workspace, name: str) -> Degradation:
-    """Return what was stored last; nothing if that cannot be read."""
+    """Return what was stored last; empty if that cannot be read."""
     for place in list_places(workspace, f"{layout.SIGNALS}/{name}"):
-        # What cannot be read is written again.
+        # An unreadable file is simply written again.
         with suppress(StorageError):
             return parse_degradation(place.documents.read(place.path).decode("utf-8", "replace"))
     return NO_SIGNS
 
 
 def forget_degradation(workspace: Workspace, name: str) -> None:
-    """Remove what is stored about a session that is over, if possible."""
+    """Remove what is stored about an ended session, if possible."""
     remove_local(workspace, f"{layout.SIGNALS}/{name}")
 
 

@@ -1,7 +1,8 @@
-"""Brief a session through its host, and find out whether the brief arrived complete (C67).
+"""Brief a session through its host, and check whether the brief arrived complete (C67).
 
-Every brief that was sent is in the session's journal with its nonce and hash. The hash of what the transcript
-shows between the nonces tells whether all of it arrived. A truncated brief is sent again, smaller.
+The session's journal records every brief with its nonce and hash. Comparing that with the hash of the text
+between the nonces in the transcript shows whether all of it arrived. A truncated brief is sent again,
+smaller.
 """
 
 import json
@@ -34,23 +35,23 @@ WHOLE: Final = "whole"
 CUT: Final = "cut"
 
 NONCE: Final = 6
-"""How many random bytes mark a brief."""
+"""How many random bytes the nonce of a brief has."""
 
 _BRIEF_WAITS: Final = b""
 _MAIL_WAITS: Final = b"mail\n"
-"""What the file says that tells a session's next prompt to look."""
+"""The content of the file that tells a session's next prompt to look."""
 
 _ECHOES: Final = frozenset({"stdout", "output"})
-"""The members in which hosts store what our hook printed, which is not what the model received."""
+"""The members in which hosts store our hook's output, which is not what the model received."""
 
 
 @record
 class SentBrief:
     """A brief that was sent."""
 
-    account: Annotated[Account, "What the session knows now."]
-    text: Annotated[str, "What it is told; empty when it has just that before it already."]
-    aim: Annotated["CurrentWork", "Goal, now and next of what it is told."]
+    account: Annotated[Account, "The updated account of the session."]
+    text: Annotated[str, "The text of the brief; empty if the session already has exactly this."]
+    aim: Annotated["CurrentWork", "Goal, now and next in the brief."]
 
 
 def send_brief(
@@ -64,8 +65,8 @@ def send_brief(
 ) -> SentBrief:
     """Make a brief and record that it was sent.
 
-    `team` is what the engine of coordination says, if it was asked. With `is_known` the session still has its
-    history: what it was told last is not repeated. A session whose host truncated briefs gets smaller ones
+    `team` is the answer of the coordination engine, if it was asked. With `is_known`, the session still has
+    its history, so the same brief is not repeated. A session whose host truncated a brief gets smaller ones
     from then on.
     """
     from passdown.core.briefs.brief_frame import BriefFrame
@@ -93,10 +94,10 @@ def send_brief(
 
 
 def follow_events(workspace: Workspace, account: Account, brief: "Brief") -> None:
-    """Let what a session says from now on be later than all it was told, even if its clock is slow (C120).
+    """Make everything a session says later than all it was told, even if its clock is slow (C120).
 
-    It was told of events, and of what others have not published yet. What is dated ahead is not followed
-    (C115), but noted: its next event names it. Nothing is written if all clocks are right.
+    That includes events and unpublished facts of others. Events dated ahead are not followed (C115), but
+    recorded, and the session's next event names them. Nothing is written if all clocks are right.
     """
     from passdown.core.briefs.brief_input import newest_told
 
@@ -111,7 +112,7 @@ def follow_events(workspace: Workspace, account: Account, brief: "Brief") -> Non
     if (at > known or ahead) and account.ended_at is None:
         sign = make_fact(workspace, account, NewFact(FactKind.HEARTBEAT, "alive"), Provenance.OBSERVED)
         others = ((AHEAD, json.dumps(ahead)),) if ahead else ()
-        with suppress(StorageError):  # where nothing can be written, nothing will be said
+        with suppress(StorageError):  # if nothing can be written, the session cannot say anything either
             write_fact(workspace, account.session, sign._replace(at=max(at, known), others=others))
 
 
@@ -141,8 +142,8 @@ def note_shown_feedback(workspace: Workspace, account: Account, ids: Sequence[st
 def confirm(workspace: Workspace, account: Account, source: "TranscriptSource") -> Sequence[Delivery]:
     """Search the new part of a transcript for the briefs that were sent, and record how each arrived.
 
-    A brief that is not found may still appear: it stays as it is, and never counts as complete. Call this
-    before the transcript is observed, which marks that part as read.
+    A brief that is not found may still appear; until then it never counts as complete. Call this before the
+    transcript is observed, which marks that part as read.
     """
     waiting = [one for one in account.deliveries if one.state == SENT]
     lines = list(_new_lines(account, source)) if waiting else []
@@ -155,7 +156,7 @@ def confirm(workspace: Workspace, account: Account, source: "TranscriptSource") 
 
 
 def await_turn_end(account: Account, source: "TranscriptSource") -> None:
-    """Give a host that writes late the time to record the end of the turn."""
+    """Wait until a host that writes late has recorded the end of the turn."""
     if source.reader.is_turn_end is not None:
         offset = _offset(account, source)
         source.transcripts.await_line(source.path, offset, source.reader.is_turn_end)
@@ -185,7 +186,7 @@ def _note(
 
 
 def _judge(delivery: Delivery, texts: Sequence[bytes]) -> str:
-    """Return how a brief arrived; empty if nothing of it is found."""
+    """Return how a brief arrived; empty if none of it was found."""
     from passdown.core.briefs.brief_frame import BriefFrame, receipt_of
 
     frame, mark = BriefFrame(nonce=delivery.nonce), delivery.nonce.encode()
@@ -202,28 +203,28 @@ def leave_notice(workspace: Workspace, name: str) -> None:
 
 
 def leave_mail_notice(workspace: Workspace, name: str) -> None:
-    """Leave a file that tells the session's next prompt that mail is waiting; a waiting brief has it too."""
+    """Leave a file that tells the session's next prompt that messages are waiting; a brief has them too."""
     path = f"{layout.WAITING}/{name}"
     if not any(place.documents.exists(place.path) for place in list_places(workspace, path)):
         write_local(workspace, path, _MAIL_WAITS)
 
 
 def notify_recipients(workspace: Workspace, agents: Collection[str]) -> None:
-    """Tell the sessions of these agents at their next prompt that mail is waiting (C90)."""
+    """Tell the sessions of these agents, at their next prompt, that messages are waiting (C90)."""
     told = [one for one in read_open(workspace) if one.agent in agents]
     for name in [layout.session_file(name) for account in told for name in account.host_sessions]:
-        with suppress(StorageError):  # it is told at the next start
+        with suppress(StorageError):  # the next start shows the messages
             leave_mail_notice(workspace, name)
 
 
 def take_notice(workspace: Workspace, name: str) -> bool:
-    """Remove that file, and return whether only mail is waiting; if that fails, a brief is sent once more."""
+    """Remove that file; return whether only messages are waiting. If it fails, a brief is sent once more."""
     found = [one for one in (_MAIL_WAITS, _BRIEF_WAITS) if _remove_notice(workspace, name, one)]
     return found == [_MAIL_WAITS]
 
 
 def drop_mail_notice(workspace: Workspace, name: str) -> None:
-    """Remove that file if only mail is waiting, which was read in another way."""
+    """Remove that file if it only announced messages, which were read in another way."""
     _remove_notice(workspace, name, _MAIL_WAITS)
 
 
@@ -236,7 +237,7 @@ def _remove_notice(workspace: Workspace, name: str, content: bytes) -> bool:
 
 
 def _strings(line: bytes) -> Iterator[str]:
-    """Yield every string in a line of JSON; none if it is not JSON."""
+    """Yield every string in a line of JSON; nothing if it is not JSON."""
     try:
         waiting: list[object] = [json.loads(line)]
     except (ValueError, RecursionError):

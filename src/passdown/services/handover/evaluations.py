@@ -1,4 +1,4 @@
-"""Measure how much of made-up histories a brief shows, through the same path as any brief (C132)."""
+"""Measure how much of generated histories reaches a brief, through the real code path (C132)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ from passdown.services.workspace.workspaces import Workspace
 def evaluate(
     workspace: Workspace, history: SessionHistory, budgets: Sequence[Budget], *, is_plain: bool
 ) -> Sequence[RecallRow]:
-    """Write a history into an empty project, and brief whoever would start there, within each budget."""
+    """Write a history into an empty project, and make the brief of a new session for each budget."""
     write_history(workspace, history)
     brief_input = read_brief_input(workspace, None)
     full = brief_input if is_plain else add_crowd(brief_input)

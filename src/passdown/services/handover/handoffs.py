@@ -1,4 +1,4 @@
-"""Hand work over: write down what a session passes on, find it again, say what changed since, and go on."""
+"""Write a handoff, find it again, show what changed since, and resume from it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -42,7 +42,7 @@ from passdown.settings import Paths
 STREAM: Final = "stream"
 ARCHIVE: Final = "archive"
 OFFER: Final = "offer"
-"""The kinds of handoffs; an offer is kept by the engine that sessions share."""
+"""The kinds of handoffs; offers are kept by the coordination engine."""
 _MOST_FACTS: Final = 1_000
 _DECISION: Final = FactKind.DECISION.value
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -50,12 +50,12 @@ _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 @record
 class HandoffRequest:
-    """What a handoff is to consist of."""
+    """What a handoff should include."""
 
-    stream: Annotated[str, "The stream whose document is written; chosen if empty."] = ""
-    trigger: Annotated[str, "What makes it."] = MANUAL
-    archive: Annotated[bool, "Archive the ledger, too, and let go of track and task."] = False
-    keep: Annotated[bool, "Leave the ledger where it is, though it is archived."] = False
+    stream: Annotated[str, "The stream whose document is written; chosen automatically if empty."] = ""
+    trigger: Annotated[str, "What triggers it."] = MANUAL
+    archive: Annotated[bool, "Also archive the ledger, and unbind track and task."] = False
+    keep: Annotated[bool, "Keep the ledger in place after archiving it."] = False
 
 
 @record
@@ -65,41 +65,41 @@ class WrittenHandoff:
     handoff: Annotated[Handoff, "What is passed on."]
     stream: Annotated[str, "The stream document's path; empty without one."]
     record: Annotated[str, "The record's path in the archive."]
-    archived: Annotated[ArchivedLedger | None, "What became of the ledger, if it was archived."]
-    written: Annotated[WrittenEvent | None, "The event; None when everything was published already."]
+    archived: Annotated[ArchivedLedger | None, "The archived ledger, if it was archived."]
+    written: Annotated[WrittenEvent | None, "The event; None if everything was already published."]
     committed: Annotated[Committed | Skipped | NotDue | None, "Whether it was committed."]
-    view: Annotated[WrittenView, "What became of the view."]
+    view: Annotated[WrittenView, "The result of updating the view."]
 
 
 @record
 class ListedHandoff:
-    """A handoff that is there."""
+    """An existing handoff."""
 
-    name: Annotated[str, "What it is called: the stream, or the record's file."]
+    name: Annotated[str, "Its name: that of the stream, or of the record's file."]
     kind: Annotated[str, "stream or archive."]
     path: Annotated[str, "Its path from the root."]
     at: Annotated[datetime | None, "When it was written."] = None
-    status: Annotated[str, "How it stands."] = ""
-    goal: Annotated[str, "What it is about."] = ""
+    status: Annotated[str, "Its status."] = ""
+    goal: Annotated[str, "Its goal."] = ""
 
 
 @record
 class HandoffReview:
-    """A handoff that was read, and what is different now."""
+    """A handoff that was read, and what has changed since."""
 
     listed: ListedHandoff
     handoff: Handoff
     drift: HandoffDrift
-    origins: Annotated[Mapping[tuple[str, str], Fact], "Its facts as events tell them, by kind and text."]
+    origins: Annotated[Mapping[tuple[str, str], Fact], "Its facts as they are in events, by kind and text."]
 
     def find_origin(self, kind: FactKind, text: str) -> Fact | None:
-        """Return who first said a fact of the handoff and when, or None if no event tells."""
+        """Return the original fact from events, with author and time, or None if no event has it."""
         return self.origins.get((kind.value, make_key(text)))
 
 
 @record
 class ResumedSession:
-    """A session that goes on from a handoff."""
+    """A session that resumed from a handoff."""
 
     account: Account
     is_new: bool
@@ -107,15 +107,15 @@ class ResumedSession:
 
 
 def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest) -> WrittenHandoff:
-    """Write a handoff: event, stream document and record, each of the same snapshot (C19).
+    """Write a handoff: event, stream document and record, all from the same snapshot (C19).
 
-    1. Edits of the ledger by hand are taken in.
+    1. Manual edits of the ledger are read first.
     2. A stream document that cannot be read is refused before anything is written; what others wrote into it
-       is taken in.
-    3. The event comes first: it is what other checkouts merge.
-    4. The view comes last, and a commit if the settings want it, with our own files and nothing else.
+       is imported.
+    3. The event is written first, because other checkouts merge it.
+    4. The view comes last, with a commit of our own files if the settings allow it.
 
-    Raises a StorageError when something could not be written; what was said is in the journal all the same.
+    Raises a StorageError if something could not be written; all facts are in the journal anyway.
     """
     path = find_stream(workspace, account, order.stream, by_goal=True)
     if path:
@@ -149,7 +149,7 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
 
 
 def list_handoffs(workspace: Workspace, limit: int) -> Sequence[ListedHandoff]:
-    """List the newest handoffs, streams and records, the newest first; one that cannot be read says so."""
+    """List the newest streams and records, newest first; unreadable ones are marked as such."""
     paths = workspace.settings.paths
     streams = [read_listed(workspace, one) for one in _list_streams(workspace)]
     names = [name.rpartition("/")[2] for name in workspace.documents.list(paths.archive)]
@@ -162,7 +162,7 @@ def list_handoffs(workspace: Workspace, limit: int) -> Sequence[ListedHandoff]:
 
 
 def _list_streams(workspace: Workspace) -> Iterator[ListedHandoff]:
-    """Name the streams: every folder with a document in it (R57)."""
+    """Return the streams: every folder that contains a document (R57)."""
     return (ListedHandoff(name=name, kind=STREAM, path=path) for name, path in list_streams(workspace))
 
 
@@ -171,7 +171,7 @@ def _record(paths: Paths, name: str, at: datetime | None = None) -> ListedHandof
 
 
 def read_listed(workspace: Workspace, listed: ListedHandoff) -> ListedHandoff:
-    """Add what a handoff says of itself."""
+    """Add time, status and goal from the handoff itself."""
     try:
         if listed.kind == STREAM:
             stream = read_stream(workspace, listed.path)
@@ -185,9 +185,9 @@ def read_listed(workspace: Workspace, listed: ListedHandoff) -> ListedHandoff:
 
 
 def find_handoff(workspace: Workspace, name: str) -> ListedHandoff:
-    """Find a handoff by the stream's name, by the record's name or the start of it, or by its path.
+    """Find a handoff by stream name, by record name or its start, or by path.
 
-    Raises a UsageError when there is none, or several.
+    Raises a UsageError if there is none, or several.
     """
     paths = workspace.settings.paths
     for one in _list_streams(workspace):
@@ -199,10 +199,10 @@ def find_handoff(workspace: Workspace, name: str) -> ListedHandoff:
     begun = [file for file in files if last and file.startswith(last) and parse_archive_file_name(file)]
     found = exact or begun
     if not found:
-        raise UsageError(f"there is no handoff {name}", hint="`passdown handoff list` lists the handoffs")
+        raise UsageError(f"there is no handoff {name}", hint="run `passdown handoff list` to see them")
     if len(found) > 1:
         shown = ", ".join(file.removesuffix(".md") for file in found[:5])
-        raise UsageError(f"{name} is ambiguous: {shown}", hint="give more of the name")
+        raise UsageError(f"{name} is ambiguous: {shown}", hint="type more of the name")
     return _record(paths, found[0])
 
 
@@ -213,9 +213,9 @@ def _read_archive(workspace: Workspace, path: str) -> Archive:
 
 
 def review_handoff(workspace: Workspace, name: str) -> HandoffReview:
-    """Read a handoff and compare it with what is here, before anybody goes on from it (G18).
+    """Read a handoff and compare it with the current state, before anybody resumes from it (G18).
 
-    The recorded test command is not run: it is text that somebody else wrote.
+    The recorded test command is not run, because somebody else wrote it.
     """
     listed = find_handoff(workspace, name)
     if listed.kind == STREAM:
@@ -226,7 +226,7 @@ def review_handoff(workspace: Workspace, name: str) -> HandoffReview:
 
 
 def make_review(workspace: Workspace, listed: ListedHandoff, handoff: Handoff) -> HandoffReview:
-    """Compare what somebody passes on with what is here."""
+    """Compare a handoff with the current state."""
     here = CheckoutState(
         at=workspace.now(),
         branch=workspace.repository.branch(),
@@ -250,15 +250,15 @@ def make_review(workspace: Workspace, listed: ListedHandoff, handoff: Handoff) -
 
 
 def _keyed(key: str, text: str) -> str:
-    """Return how a decision is found: other keys may have the same words."""
+    """Return the lookup key of a decision, because other keys may have the same words."""
     return make_key(f"{key}\n{text}")
 
 
 def resume_handoff(workspace: Workspace, review: HandoffReview, account: Account | None) -> ResumedSession:
-    """Go on from a handoff in the session that runs, or in a new one.
+    """Resume from a handoff, in the running session or in a new one.
 
-    What it passes on is carried as observed: what the session itself stated is not overruled. What it knows
-    already is not said again, so that resuming twice is the same as resuming once.
+    Its facts are carried on as observed, so they do not overrule what the session itself stated. Known facts
+    are not repeated, so that resuming twice is the same as resuming once.
     """
     is_new = account is None
     if account is None:
@@ -269,7 +269,7 @@ def resume_handoff(workspace: Workspace, review: HandoffReview, account: Account
 
 
 def list_carried(review: HandoffReview, account: Account) -> Sequence[NewFact]:
-    """Return what a handoff passes on to a session and the session does not know yet."""
+    """Return the facts of a handoff that a session does not know yet."""
     carried = (_with_origin(one, review) for one in facts_to_carry(review.handoff))
     said = [one for one in carried if not _knows(account, one)]
     if review.handoff.track and not account.track:
@@ -278,13 +278,13 @@ def list_carried(review: HandoffReview, account: Account) -> Sequence[NewFact]:
 
 
 def make_offer_review(workspace: Workspace, offer: Offer) -> HandoffReview:
-    """Compare what an offer says with what is here; its test is not run."""
+    """Compare an offer with the current state; its test is not run."""
     listed = ListedHandoff(name=offer.short_name, kind=OFFER, path=f"offer {offer.short_name}")
     return make_review(workspace, listed, from_archive(parse_archive(offer.facts)))
 
 
 def _with_origin(new_fact: NewFact, review: HandoffReview) -> NewFact:
-    """Keep the author and the time of a fact that is carried on; nobody takes over what others said."""
+    """Keep the author and time of a carried-on fact, so that nobody becomes the author of others' facts."""
     told = f"{new_fact.text} ({new_fact.because})" if new_fact.because else new_fact.text.partition("\n")[0]
     origin = review.find_origin(new_fact.kind, _keyed(new_fact.key, told))
     origin = origin or review.find_origin(new_fact.kind, told)
@@ -296,7 +296,7 @@ def _with_origin(new_fact: NewFact, review: HandoffReview) -> NewFact:
 
 
 def _knows(account: Account, new_fact: NewFact) -> bool:
-    """Say whether a session knows a fact already, or has stated its own."""
+    """Return whether a session already knows a fact, or has stated its own instead."""
     entries = account.of(new_fact.kind)
     merging = new_fact.kind.row.merging
     if merging is Merging.REGISTER:

@@ -1,4 +1,4 @@
-"""What was seen of the work of sessions that recorded nothing: commits, edited files, and last words."""
+"""Find what was observed of sessions that recorded nothing: commits, edited files, and last messages."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,13 +22,13 @@ from passdown.settings import Paths
 _COMMITS: Final = 50
 """How many of the newest commits git is asked about."""
 _FILES: Final = 500
-"""How many files are at hand."""
+"""How many files count as at hand."""
 _SESSIONS: Final = 2
-"""The session, and the one that it continues."""
+"""How many sessions count: the session and the one it continues."""
 
 
 def find_last_words(chain: Iterable[Account]) -> Fact | None:
-    """Return what the agent of the first of these sessions that has any words said last (C135)."""
+    """Return the last message of the agent, from the first of these sessions that has one (C135)."""
     return next((fact for one in chain for fact in one.of(FactKind.WORDS)[-1:]), None)
 
 
@@ -41,7 +41,7 @@ def count_edits(chain: Iterable[Account]) -> Mapping[str, int]:
 
 
 def describe_commits(workspace: Workspace, receipts: Iterable[Fact]) -> tuple[CommitSubject, ...]:
-    """Return the newest commits that a branch has here, the newest first, with their subjects from git."""
+    """Return the newest commits that are on a branch here, newest first, with their subjects from git."""
     facts = sorted(receipts, key=lambda fact: fact.at, reverse=True)
     known = {fact.text: fact for fact in sort_receipts(facts).commits[:_COMMITS]}
     found = workspace.history.describe([*known]) if known else ()
@@ -55,13 +55,13 @@ def describe_commits(workspace: Workspace, receipts: Iterable[Fact]) -> tuple[Co
 
 
 def without_own_files(workspace: Workspace, files: Table) -> Table:
-    """Leave out the documents of Passdown: no agent edits them as its work."""
+    """Return the files without Passdown's own documents, which are not the agent's work."""
     own = own_paths(workspace.settings.paths)
     return {key: fact for key, fact in files.items() if not _is_below(fact.text, own)}
 
 
 def own_paths(paths: Paths) -> Sequence[str]:
-    """Name what our own commits change: they say nothing about the work."""
+    """Return the paths that our own commits change, which say nothing about the work."""
     shared = (paths.archive, paths.handoffs, paths.events, paths.event_archive, paths.view)
     return (paths.ledgers, paths.runtime, *shared)
 
@@ -74,7 +74,7 @@ def _is_below(path: str, folders: Iterable[str]) -> bool:
 
 
 def find_near(workspace: Workspace, chain: Sequence[Account], track: str, until: datetime) -> NearFacts:
-    """Find what is near the work of a session; `chain` is the session and those it goes on from."""
+    """Find the facts near a session's work; `chain` is the session and those it continues."""
     branch = workspace.repository.branch()
     track = kebab(track) if track else ""
     kinds = (FactKind.FILE, FactKind.READ)
@@ -85,7 +85,7 @@ def find_near(workspace: Workspace, chain: Sequence[Account], track: str, until:
 
 
 def _list_changed(workspace: Workspace, branch: str) -> Sequence[str]:
-    """List the files that the branch changes against the integration branch; git is not asked on that one."""
+    """List the files that differ from the integration branch; on that branch itself, git is not asked."""
     base = workspace.repository.integration_branch(workspace.settings.view.branch)
     if base is None or branch in {base, UNKNOWN}:
         return ()
@@ -93,7 +93,7 @@ def _list_changed(workspace: Workspace, branch: str) -> Sequence[str]:
 
 
 def add_facts(digest: Digest, near: NearFacts) -> Digest:
-    """Add facts that are near to the newest ones, however old they are."""
+    """Add near facts to the newest ones, however old they are."""
     kinds = dict(digest.kinds)
     for kind in INHERITED:
         facts, total = kinds[kind]
@@ -104,7 +104,7 @@ def add_facts(digest: Digest, near: NearFacts) -> Digest:
 
 
 def judge_near(near: NearFacts, tables: Tables) -> Nearby:
-    """Say which facts are near; those that the index does not know are read."""
+    """Decide which facts are near; facts that are not in the index are checked here."""
     facts = (fact for kind in INHERITED for fact in tables[kind].values() if not fact.event or fact.branch)
     found = {(fact.kind, fact.text) for fact in facts if near.files.are_in(fact.text)}
     return Nearby(named=near.named | found, of_track=near.of_track, of_branch=near.of_branch)

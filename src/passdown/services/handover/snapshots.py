@@ -1,4 +1,4 @@
-"""What a session would pass on now, with what the sessions before it decided, ruled out and asked."""
+"""Take a snapshot: what a session would pass on now, including facts of the sessions before it."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -20,7 +20,7 @@ MANUAL: Final = "manual"
 def take_snapshot(
     workspace: Workspace, account: Account, trigger: str, *, for_record: bool = False
 ) -> Handoff:
-    """Return what a session would pass on now, of its track alone if it has one; without secrets.
+    """Return what a session would pass on now, without secrets; if it has a track, only facts of that track.
 
     Raises an UnreadError if not all events were read.
     """
@@ -30,7 +30,7 @@ def take_snapshot(
 
 
 def _with_inherited(workspace: Workspace, account: Account) -> Account:
-    """Add what the sessions before decided, ruled out and asked, and nobody took back since."""
+    """Add the decisions, constraints and questions of the sessions before that are still in force."""
     agents = {one.agent for one in _before(workspace, account)}
     brief_input = read_brief_input(workspace, account)
     lists = dict(account.lists)
@@ -43,7 +43,7 @@ def _with_inherited(workspace: Workspace, account: Account) -> Account:
 
 
 def _before(workspace: Workspace, account: Account) -> Iterator[Account]:
-    """Follow the sessions that one goes on from, unless it began afresh."""
+    """Yield the sessions that one continues, up to one that started fresh."""
     if account.start.is_fresh:
         return
     for one in read_before(workspace, account.start.continues):

@@ -1,4 +1,4 @@
-"""The stream document of a piece of work: find it, read it, take it in, and update it (R53, R57, R76)."""
+"""The stream document of a piece of work: find it, read it, import it, and update it (R53, R57, R76)."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -40,17 +40,17 @@ from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import EventLayout
 
 _SECOND: Final = timedelta(seconds=1)
-"""Documents store their time in seconds."""
+"""The precision of times in documents."""
 
 
 def find_stream(
     workspace: Workspace, account: Account | None, wanted: str = "", *, by_goal: bool = False
 ) -> str:
-    """Return the path of the stream document that a session keeps; empty if nothing names one (R57, R59).
+    """Return the path of the stream document that a session updates; empty if there is none (R57, R59).
 
-    It is the one that was named, or whose path was given, else that of the track, else the one that shows the
-    last checkpoint, else the only one that can be updated, else, with `by_goal`, one that is named after the
-    goal. Raises a UsageError for a name that no stream can have.
+    It is the one given by name or path, else that of the track, else the one with the last checkpoint, else
+    the only one that can be updated, else, with `by_goal`, one named after the goal. Raises a UsageError for
+    an invalid stream name.
     """
     name = _name_of(workspace, wanted) if wanted else _find_own_name(account) or _find_only(workspace)
     if not name and by_goal and account and account.goal:
@@ -58,20 +58,19 @@ def find_stream(
     if not name:
         return ""
     if "/" in name:
-        hint = "name one of those that `passdown handoff list` shows"
+        hint = "run `passdown handoff list` to see the documents"
         raise UsageError(f"{name} is not a stream document of this project", hint=hint)
     if not is_stream_name(name):
-        raise UsageError(f"{name} is not a valid stream name", hint=f"use kebab case, like {kebab(name)}")
+        hint = f"use lower-case words joined by `-`, like {kebab(name)}"
+        raise UsageError(f"{name} is not a valid stream name", hint=hint)
     paths = workspace.settings.paths
     if f"{paths.handoffs}/{name}" in {paths.events, paths.event_archive}:
-        raise UsageError(
-            f"{name} is already used as a folder for something else", hint="give the stream another name"
-        )
+        raise UsageError(f"{name} is already used as a folder for something else", hint="choose another name")
     return stream_path(paths, name)
 
 
 def _name_of(workspace: Workspace, wanted: str) -> str:
-    """Return the name of a stream that was named, or whose document was (R94)."""
+    """Return the name of a stream that was given by name, or by the path of its document (R94)."""
     folder, _, last = wanted.rpartition("/")
     start, _, name = folder.rpartition("/")
     is_path = last == layout.CURRENT and start == workspace.settings.paths.handoffs
@@ -79,14 +78,14 @@ def _name_of(workspace: Workspace, wanted: str) -> str:
 
 
 def _find_own_name(account: Account | None) -> str:
-    """Return the name of the stream that a session works on, or shows its checkpoints in."""
+    """Return the name of the stream that a session works on, or that has its checkpoints."""
     if account is None:
         return ""
     return kebab(account.track) if account.track else find_saved_stream(account)
 
 
 def _find_only(workspace: Workspace) -> str:
-    """Name the only stream that has a document, without those that must be mended first; else empty."""
+    """Return the name of the only stream with a valid document; empty if there are none or several."""
     names: list[str] = []
     for name, path in list_streams(workspace):
         with suppress(PassdownError):
@@ -113,7 +112,7 @@ def read_stream(workspace: Workspace, path: str) -> Stream:
 def check_stream(workspace: Workspace, path: str) -> Stream | None:
     """Read a stream document that is about to be updated; return None if there is none.
 
-    Raises a PassdownError for one that must be mended first.
+    Raises a PassdownError if it must be repaired first.
     """
     if not workspace.documents.exists(path):
         return None
@@ -126,20 +125,20 @@ def check_stream(workspace: Workspace, path: str) -> Stream | None:
 
 
 def write_stream(workspace: Workspace, path: str, handoff: Handoff) -> None:
-    """Put a snapshot into the Ledger section of a stream document, or make the document (R57, R58, R74)."""
+    """Write a snapshot into the Ledger section of a new or existing document (R57, R58, R74)."""
     documents = workspace.documents
     known = check_stream(workspace, path)
     data = render_stream(to_stream(handoff, path.split("/")[-2], known)).encode()
     if known is not None:
         documents.replace(path, data)
     elif not documents.create(path, data):
-        write_stream(workspace, path, handoff)  # somebody made it a moment ago
+        write_stream(workspace, path, handoff)  # it was created by somebody else just now
 
 
 def find_own_stream(workspace: Workspace, account: Account, wanted: str = "") -> str:
-    """Return the path of the document to keep up to date with a session; empty without one (R76).
+    """Return the path of the document to update with a session; empty if there is none (R76).
 
-    A document is made only for a track, or if it is named. Raises a PassdownError for one that must be mended
+    A document is only created for a track, or if it is named. Raises a PassdownError if it must be repaired
     first.
     """
     path = find_stream(workspace, account, wanted)
@@ -148,9 +147,9 @@ def find_own_stream(workspace: Workspace, account: Account, wanted: str = "") ->
 
 
 def preview_stream(workspace: Workspace, account: Account, path: str) -> Stream:
-    """Return what the document of a session would say now; nothing is written.
+    """Return what the document of a session would contain now; nothing is written.
 
-    Raises a PassdownError for one that must be mended first.
+    Raises a PassdownError if it must be repaired first.
     """
     known = check_stream(workspace, path) if path else None
     name = path.split("/")[-2] if path else ""
@@ -158,13 +157,13 @@ def preview_stream(workspace: Workspace, account: Account, path: str) -> Stream:
 
 
 def update_stream(workspace: Workspace, account: Account, path: str) -> None:
-    """Bring a stream document up to date with what a session knows; what others wrote is taken in first."""
+    """Update a stream document with what a session knows, after importing what others wrote into it."""
     account = take_in_own(workspace, account, path)
     write_stream(workspace, path, take_snapshot(workspace, account, MANUAL))
 
 
 def refresh_stream(workspace: Workspace, account: Account) -> str:
-    """Bring the document of the session's track up to date, if there is one; return what went wrong."""
+    """Update the document of the session's track, if there is one; return what went wrong."""
     try:
         path = find_stream(workspace, account) if account.track else ""
         if path and workspace.documents.exists(path):
@@ -174,19 +173,19 @@ def refresh_stream(workspace: Workspace, account: Account) -> str:
     return ""
 
 
-# --- taking in --------------------------------------------------------------------------------------
+# --- importing --------------------------------------------------------------------------------------
 
 
 def take_in_own(workspace: Workspace, account: Account, path: str) -> Account:
-    """Take in what a document says that is about to be written; raises a PassdownError if that fails."""
+    """Import a document that is about to be written; raise a PassdownError if that fails."""
     known = check_stream(workspace, path)
     return take_in_stream(workspace, account, path.split("/")[-2], known) if known is not None else account
 
 
 def take_in_documents(workspace: Workspace, account: Account) -> Account:
-    """Take in documents that its brief would tell of, and edits of the one that the session keeps (C147).
+    """Import other tools' stream documents, and edits of the one that the session updates (C147).
 
-    What cannot be kept is left: a start never fails because of it, and the brief reads the document itself.
+    Failures are ignored: a start never fails because of a document, and the brief reads it anyway.
     """
     own = ""
     with suppress(PassdownError):
@@ -199,7 +198,7 @@ def take_in_documents(workspace: Workspace, account: Account) -> Account:
 
 
 def _take_in_context(workspace: Workspace, account: Account) -> Account:
-    """Let the first session that says something go on from the anchored context that lies here (R235)."""
+    """Import the anchored context, if no other session or event knows more (R235)."""
     found = None if account.start.is_fresh else read_other_context(workspace, account)
     if found is None:
         return account
@@ -214,16 +213,16 @@ def _take_in_context(workspace: Workspace, account: Account) -> Account:
 def take_in_stream(
     workspace: Workspace, account: Account, name: str, stream: Stream, *, is_own: bool = True
 ) -> Account:
-    """Take in what a stream document says and nobody tells, so that nothing in it is lost (C147).
+    """Import the facts of a stream document that are new here, so that nothing in it is lost (C147).
 
-    1. A document that nobody knows is taken in whole, as events of its own. Clones that take in the same
-       document write the same files.
-    2. What somebody wrote into a known document is stated by the session that keeps it, and nothing else of
-       it. If the session itself has said since what to achieve, what it does, or what is next, that holds;
-       what the document says is published before.
+    1. An unknown document is imported whole, as events of its own. Clones that import the same document write
+       the same files.
+    2. New facts in a known document are stated by the session that updates it. If the session itself has
+       stated goal, now or next since the document was saved, its own facts win: those of the document are
+       published first.
 
-    Returns what the session knows then. Raises a PassdownError if something cannot be kept: then the document
-    must not be written.
+    Returns the updated account. Raises a PassdownError if a fact cannot be recorded: then the document must
+    not be written.
     """
     content = read_stream_content(stream, name)
     news = find_news(workspace, content.facts, name)
@@ -236,9 +235,9 @@ def take_in_stream(
 
 
 def is_foreign(workspace: Workspace, content: StreamContent, news: Sequence[Fact], stream: str) -> bool:
-    """Return whether a document is one that nobody here wrote.
+    """Return whether a document was written by nobody here.
 
-    No event belongs to its stream, and its author is none of our agents or hardly anything in it is known.
+    That is: no event belongs to its stream, and its author is not one of our agents or most of it is unknown.
     """
     if workspace.index.places_of(stream, 1):
         return False
@@ -246,14 +245,14 @@ def is_foreign(workspace: Workspace, content: StreamContent, news: Sequence[Fact
 
 
 def write_content(workspace: Workspace, content: StreamContent) -> None:
-    """Write what a document says as events, unless they are there already (1).
+    """Write the content of a document as events, unless they exist already (1).
 
     Raises a StorageError if an event cannot be written, and a FormatError if a text is too long for one.
     """
     files = [(event, render_event(name_event(event)).encode()) for event in split_content(content)]
     if any(len(data) > MOST_BYTES for _, data in files):
         hint = "shorten it; nothing was changed"
-        raise FormatError(f"a text in the document of {content.author} is longer than an event", hint=hint)
+        raise FormatError(f"a text in the document of {content.author} is too long for one event", hint=hint)
     mark_outdated(workspace)
     update_index(workspace.log, workspace.index)
     by_day = workspace.settings.events.layout is EventLayout.DAY
@@ -265,7 +264,7 @@ def write_content(workspace: Workspace, content: StreamContent) -> None:
 
 
 def _state_news(workspace: Workspace, account: Account, news: Sequence[Fact], saved: datetime) -> Account:
-    """Let a session state what somebody wrote into its document since that was saved (2)."""
+    """Let a session state what somebody wrote into its document since it was saved (2)."""
     if account.ended_at is not None:
         return account
     said = [NewFact(FactKind(one.kind), one.text, one.key, one.because) for one in news]
@@ -278,7 +277,7 @@ def _state_news(workspace: Workspace, account: Account, news: Sequence[Fact], sa
 
 
 def _said_since(account: Account, kind: FactKind, saved: datetime) -> Sequence[NewFact]:
-    """Return what a session has stated of its work since a document was saved, to be stated again."""
+    """Return what a session stated about its work since a document was saved, to state it again."""
     known = account.of(kind) if kind is FactKind.NEXT else (account.goal, account.now)
     found = [one for one in known if one is not None and one.kind == kind and one.at > saved + _SECOND]
     if not found or any(one.provenance is not Provenance.STATED for one in found):

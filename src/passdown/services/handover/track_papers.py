@@ -1,4 +1,4 @@
-"""The papers of a track: design, specification and plan (C101)."""
+"""Find the documents of a track: design, specification and plan (C101)."""
 
 from collections.abc import Collection
 from typing import Final
@@ -12,12 +12,12 @@ _PAPERS: Final = (layout.DESIGN, layout.SPEC, layout.PLAN)
 
 
 def list_papers(workspace: Workspace, track: str) -> Collection[str]:
-    """Return which papers of a track or change there are; a name that is not that of a folder has none."""
+    """Return the documents that a track or change has; an invalid folder name has none."""
     return [name for name in _PAPERS if find_paper(workspace, track, name)]
 
 
 def find_paper(workspace: Workspace, track: str, name: str) -> str:
-    """Return the path of a paper from the root: that of the track, or of the change; empty without it."""
+    """Return the path of a document of the track, or else of the change; empty if it does not exist."""
     if not _NAME.fullmatch(track):
         return ""
     paths = workspace.settings.paths

@@ -33,24 +33,26 @@ _MOST_GATES: Final = 10_000
 
 @record
 class TrackBinding:
-    """A session, and the track it works on now."""
+    """A session and its current track."""
 
     account: Annotated[Account, "The session."]
     before: Annotated[str, "The track it worked on before."] = ""
-    handoff: Annotated[WrittenHandoff | None, "What was written when it left the other track."] = None
+    handoff: Annotated[
+        WrittenHandoff | None, "The handoff that was written when it left the other track."
+    ] = None
 
 
 def bind_track(workspace: Workspace, account: Account, track: str) -> TrackBinding:
     """Bind a session to a track (R33).
 
     1. If it already works on this track, nothing changes.
-    2. If it works on another track, a handoff is written and its ledger archived first (R39, R40). Goal, now
-       and next belong to the other track and are not carried over; nor is what the session said of a track
-       that it left before, or carried on from a session of another track.
-    3. Then the track is recorded, with what other sessions found at its gates (R46).
+    2. If it works on another track, a handoff is written and its ledger is archived first (R39, R40). Goal,
+       now and next belong to the other track and are not carried over; nor are those of a track that the
+       session left earlier, or of a session of another track that it continues.
+    3. Then the track is recorded, with the results of other sessions for its gates (R46).
 
-    Raises a FormatError for a name that could break a line, and a StorageError if the ledger could not be
-    archived; then the session keeps its track.
+    Raises a FormatError for a name that would break a line, and a StorageError if the ledger could not be
+    archived; the session then keeps its track.
     """
     track = clean_foreign(track.strip(), TRACK)
     if account.track == track:  # 1
@@ -63,7 +65,9 @@ def bind_track(workspace: Workspace, account: Account, track: str) -> TrackBindi
     left = account if before else _find_said_elsewhere(workspace, account, track)
     known = [fact for fact in (left.goal, left.now) if fact is not None]
     gone = [NewFact(FactKind.RETRACTION, one.text, one.kind) for one in (*left.of(FactKind.NEXT), *known)]
-    binding = NewFact(FactKind.BINDING, track, TRACK)  # first: what follows is not said of the other track
+    binding = NewFact(
+        FactKind.BINDING, track, TRACK
+    )  # first, so that the following facts do not count for the other track
     new_facts = [binding, *gone, *find_results(workspace, account, track)]
     return TrackBinding(
         account=update_ledger(workspace, account, new_facts).account, before=before, handoff=handoff
@@ -71,7 +75,7 @@ def bind_track(workspace: Workspace, account: Account, track: str) -> TrackBindi
 
 
 def find_results(workspace: Workspace, account: Account, track: str) -> Sequence[NewFact]:
-    """Return what events say of the gates of a track and the session does not know yet."""
+    """Return gate results of a track that events contain and the session does not know yet."""
     update_index(workspace.log, workspace.index)
     known = last_results(list_results(account, track))
     found = workspace.index.digest(_MOST_GATES).kinds[FactKind.GATE].facts
@@ -80,7 +84,7 @@ def find_results(workspace: Workspace, account: Account, track: str) -> Sequence
 
 
 def _find_said_elsewhere(workspace: Workspace, account: Account, track: str) -> Account:
-    """Return what a session without a track said of another one, or carried on from a session of another."""
+    """Return the goal, now and next that a session without a track has from a different track."""
     last = find_end_of_others(workspace.journals.read(account.session), track)
 
     def is_elsewhere(fact: Fact | None) -> bool:
@@ -96,14 +100,14 @@ def _find_said_elsewhere(workspace: Workspace, account: Account, track: str) -> 
 
 
 def bind_task(workspace: Workspace, account: Account, task: str) -> Account:
-    """Bind a session to the task it claimed (R34); an empty task unbinds it and keeps the track (R35)."""
+    """Bind a session to the task it claimed (R34); an empty task unbinds it but keeps the track (R35)."""
     task = clean_foreign(task.strip(), TASK) if task.strip() else ""
     new_facts = [NewFact(FactKind.BINDING, task, TASK)] if account.task != task else []
     return update_ledger(workspace, account, new_facts).account
 
 
 def unbind_track(workspace: Workspace, account: Account) -> TrackBinding:
-    """Unbind the session from its track and from the task, which belongs to the track."""
+    """Unbind the session from its track, and from the task, which belongs to the track."""
     kept = update_ledger(workspace, account, let_go(account))
     return TrackBinding(account=kept.account, before=account.track)
 
@@ -114,7 +118,7 @@ def finish_track(workspace: Workspace, account: Account, *, keep: bool = False) 
     With `keep` the ledger stays. Raises a UsageError if the session has no track.
     """
     if not account.track:
-        raise UsageError("the session has no track", hint="run `passdown track bind TRACK` first")
+        raise UsageError("this session has no track", hint="run `passdown track bind TRACK` first")
     before = account.track
     handoff = create_handoff(workspace, account, HandoffRequest(trigger=COMPLETE, archive=True, keep=keep))
     return TrackBinding(account=read_account(workspace, account.session), before=before, handoff=handoff)

@@ -1,7 +1,8 @@
-"""Marks that save work: a session has published something, everything was committed, the view was not.
+"""Marks that save work: something was published, everything is committed, the view is not committed.
 
-None decides anything. If one is lost, git is asked once more, or the next event brings the view. This is
-separate from `commits`, because most hooks find that there is nothing to do, and need no more than this.
+No decision depends on a mark alone. If one is lost, git is asked once more, or the next event updates the
+view. This module is separate from `commits`, because most hooks find nothing to do and need no more than
+this.
 """
 
 from typing import Final
@@ -18,7 +19,7 @@ _NOTE: Final = "committed"
 TO_COMMIT: Final = Mark(
     layout.TO_COMMIT, b"A running session published something; the end of a turn commits it.\n"
 )
-"""Without it the next event or start leads to the commit; one that stays costs one question to git."""
+"""Without it, the next event or start makes the commit; a leftover one costs one question to git."""
 
 TO_COMMIT_VIEW: Final = Mark(
     layout.TO_COMMIT_VIEW, b"Events were committed without the view; a later hook commits it.\n"
@@ -26,7 +27,7 @@ TO_COMMIT_VIEW: Final = Mark(
 
 
 def owes_view(workspace: Workspace) -> bool:
-    """Return whether the view may lack events that are committed, and is to be committed on this branch."""
+    """Return whether the view may lack committed events and should be committed on this branch."""
     if not TO_COMMIT_VIEW.is_put(workspace):
         return False
     return view_place(workspace.repository, workspace.settings).is_tracked
@@ -43,11 +44,11 @@ def describe_files(workspace: Workspace) -> str:
 
 
 def remember_committed(workspace: Workspace, described: str) -> None:
-    """Remember that the files were committed, as they were when they were described."""
+    """Remember that the described files were committed."""
     workspace.index.remember(_NOTE, described)
 
 
 def is_known_committed(workspace: Workspace) -> bool:
-    """Return whether all files were committed, and none has been added since."""
+    """Return whether all files were committed and none was added since."""
     remembered = None if workspace.index.unread() else workspace.index.recall(_NOTE)
     return remembered is not None and remembered == describe_files(workspace)

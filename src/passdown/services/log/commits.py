@@ -1,4 +1,4 @@
-"""Commit our own files if the settings say so, and find those that no commit has."""
+"""Commit our own files if the settings allow it, and find those that are not committed."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -36,15 +36,15 @@ class CommitTrigger(StrEnum):
     START = "start"
     EVENT = "event"
     OWED = "owed"
-    """A session has ended, and its commit was not made then."""
+    """A session has ended, but its commit was not made then."""
     ASKED = "asked"
 
 
 @record
 class NotDue:
-    """No commit was attempted: the settings say no, or not yet."""
+    """No commit was attempted: the settings rule it out, or it is too early."""
 
-    reason: Annotated[str, "Which setting says so."]
+    reason: Annotated[str, "The setting that decided this."]
     until: Annotated[datetime | None, "When a commit is due again; None if time does not change it."] = None
 
 
@@ -56,7 +56,7 @@ def commit(
     trigger: CommitTrigger,
     paths: Sequence[str],
 ) -> Committed | Skipped | NotDue:
-    """Commit these files of ours if the trigger calls for it; never pushes or includes other files.
+    """Commit these files of ours if the trigger allows it; never push or include other files.
 
     The view is only included if it is in its tracked place (C43).
     """
@@ -67,7 +67,7 @@ def commit(
     own = [path for path in paths if not (is_view_left and path == view)]
     outcome = repository.commit(own, message_for(settings.paths, own))
     if trigger is CommitTrigger.CHECKPOINT and isinstance(outcome, Committed):
-        # The commit is done; if its time cannot be stored, the next one merely comes too early.
+        # If the time cannot be stored, the next commit merely comes too early.
         with suppress(StorageError):
             documents.replace(_stamp_path(settings), f"{render_millis(clock.now())}\n".encode())
     return outcome
@@ -79,10 +79,10 @@ def find_not_due(
     """Return why no commit should be made now, or None if one should.
 
     1. A commit that the user asks for is always made.
-    2. Automatic commits need the user's consent, which is the settings file (C42).
-    3. Every other trigger is a setting in ``[commit]``.
-    4. At most one checkpoint commit is made per `checkpoint_minutes`, counted across processes; two that
-       start at the same moment may both commit.
+    2. Automatic commits need the user's consent, which is the existence of the settings file (C42).
+    3. Every other trigger has a setting in ``[commit]``.
+    4. At most one checkpoint commit is made per `checkpoint_minutes`, across all processes; two that start at
+       the same moment may both commit.
     """
     if trigger is CommitTrigger.ASKED:  # 1
         return None
@@ -113,7 +113,7 @@ def _is_wanted(settings: CommitSettings, trigger: CommitTrigger) -> bool:
 def _wait_until(documents: Documents, now: datetime, settings: Settings) -> datetime | None:
     """Return when the next checkpoint commit is due, or None if it is due now.
 
-    A time further ahead than the interval comes from a wrong clock, and does not count.
+    A stored time further ahead than the interval comes from a wrong clock, and is ignored.
     """
     wait = timedelta(minutes=settings.commit.checkpoint_minutes)
     last = parse_instant(read_small(documents, _stamp_path(settings)))
@@ -132,7 +132,7 @@ def message_for(paths: Paths, committed: Sequence[str]) -> str:
 
 
 def count_files(paths: Paths, committed: Sequence[str]) -> str:
-    """Return in words how many files of each kind there are."""
+    """Describe how many files of each kind there are."""
     archived = sum(path.startswith(f"{paths.event_archive}/") for path in committed)
     events = sum(path.startswith(f"{paths.events}/") for path in committed)
     views = committed.count(paths.view)
@@ -151,18 +151,18 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-# --- the files of ours that no commit has -------------------------------------------------------------
+# --- our files that are not committed -----------------------------------------------------------------
 #
-# A verb lists our folders and compares them with the last commit. A hook does not walk the tree (C131): the
-# index knows which files of the log it has read and not yet found in a commit, and git is asked about these
-# alone. What this clone writes is always among them: an event is taken into the index as it is written.
+# A command lists our folders and compares them with the last commit. A hook has no time to walk the tree
+# (C131): the index knows which files of the log it has read and not yet found in a commit, and git is asked
+# only about these. Files of this clone are always among them: an event enters the index as it is written.
 
 
 def list_uncommitted(workspace: Workspace, *, is_indexed: bool = True) -> Sequence[str]:
     """Return the events, rollups, archived files and records added or archived since the last commit.
 
-    A file that is gone and not in the archive was removed by the user, who commits that. A hook looks at all
-    files only if the index could not be brought up to date, or if events were archived: those are gone.
+    A file that is gone and not in the archive was removed by the user, who commits that. A hook checks all
+    files only if the index could not be updated, or if events were archived, which removes them from the log.
     """
     if not (workspace.is_hook and is_indexed) or ARCHIVING.is_put(workspace):
         return _list_all(workspace)
@@ -171,7 +171,7 @@ def list_uncommitted(workspace: Workspace, *, is_indexed: bool = True) -> Sequen
 
 
 def _list_events(workspace: Workspace) -> Sequence[str]:
-    """Return the events that the index knows, and the records, that the last commit lacks."""
+    """Return the indexed events and the records that the last commit lacks."""
     ours, index = workspace.settings.paths, workspace.index
     paths = {f"{ours.events}/{path}": path for path in index.uncommitted()}
     records = [*workspace.documents.list(ours.archive)]

@@ -1,6 +1,6 @@
-"""Look after the archive: check every copy of an event against its rollup, and remove old copies (C125).
+"""Maintain the archive: check every copy of an event against its rollup, and remove old copies (C125).
 
-A rollup holds its events whole and stays. Records of sessions stay, too: nothing else holds what they say.
+Rollups have their events in full and stay. Session records stay too: their content exists nowhere else.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 
 class ArchiveProblem(NamedTuple):
-    """A file of the archive, and what is wrong with it."""
+    """A file of the archive and its problem."""
 
     path: str
     problem: str
@@ -25,26 +25,26 @@ class ArchiveProblem(NamedTuple):
 
 @record
 class ArchiveVerdict:
-    """What is in the archive, and what is wrong with it."""
+    """What is in the archive, and its problems."""
 
     copies: Annotated[int, "How many archived events have a file of their own."]
     rollups: Annotated[int, "How many rollups there are."]
-    events: Annotated[int, "How many events the rollups hold."]
-    records: Annotated[int, "How many records of sessions there are."]
-    problems: Annotated[tuple[ArchiveProblem, ...], "What is wrong."]
+    events: Annotated[int, "How many events the rollups have."]
+    records: Annotated[int, "How many session records there are."]
+    problems: Annotated[tuple[ArchiveProblem, ...], "The problems that were found."]
 
 
 @record
 class CleaningPlan:
-    """Which old copies may go, and which stay although they are old."""
+    """Which old copies can be removed, and which stay although they are old."""
 
-    before: Annotated[datetime, "Older than this is old."]
-    due: Annotated[tuple[str, ...], "The copies that may go: a rollup holds each of them."]
+    before: Annotated[datetime, "Copies from before this time are old."]
+    due: Annotated[tuple[str, ...], "The copies that can be removed: a rollup has each of them."]
     kept: Annotated[tuple[ArchiveProblem, ...], "The old copies that stay, and why."]
 
 
 class _Rollups(NamedTuple):
-    """The hashes that the rollups of each day hold, and what is wrong with rollups."""
+    """The hashes in the rollups of each day, and the problems of rollups."""
 
     held: Mapping[str, frozenset[str]]
     files: int
@@ -53,7 +53,7 @@ class _Rollups(NamedTuple):
 
 
 class _Copy(NamedTuple):
-    """A file in the archive of a day, and the event in it; None if it cannot be read."""
+    """A file in the archive of a day, and its event; None if it cannot be read."""
 
     path: str
     day: str
@@ -62,7 +62,7 @@ class _Copy(NamedTuple):
 
 
 def verify_archive(workspace: Workspace) -> ArchiveVerdict:
-    """Check all rollups, the copies of events against them, and the records of sessions."""
+    """Check all rollups, the copies of events against them, and the session records."""
     rollups = _read_rollups(workspace)
     problems = list(rollups.problems)
     copies = 0
@@ -86,11 +86,11 @@ def verify_archive(workspace: Workspace) -> ArchiveVerdict:
 
 
 def plan_cleaning(workspace: Workspace, before: datetime) -> CleaningPlan:
-    """Return which copies of events before an instant may go; nothing is changed.
+    """Return which copies of events from before a time can be removed; nothing is changed.
 
-    1. A copy goes only if a rollup of its day holds the same event, to the byte.
-    2. In git, it goes only if the last commit has it: else the commit of its move would be incomplete.
-    3. A file that cannot be read as an event stays, however old it may be.
+    1. A copy can only be removed if a rollup of its day has the same event, byte for byte.
+    2. In git, also only if the last commit has it: otherwise the commit of its move would be incomplete.
+    3. A file that cannot be read as an event stays, however old it is.
     """
     rollups = _read_rollups(workspace)
     committed = _find_committed(workspace)
@@ -110,7 +110,7 @@ def plan_cleaning(workspace: Workspace, before: datetime) -> CleaningPlan:
 
 
 def clean(workspace: Workspace, plan: CleaningPlan) -> Sequence[str]:
-    """Remove the copies that may go, each only if its rollup still holds it; return what was removed.
+    """Remove the planned copies, each only if its rollup still has it; return what was removed.
 
     Raises a StorageError if a file cannot be removed; what was removed before stays removed.
     """
@@ -156,7 +156,7 @@ def _check_rollup(name: str, data: bytes | None, skipped: int) -> Iterator[str]:
     elif skipped:
         yield f"{skipped} of its lines cannot be read"
     elif name_rollup(data.replace(b"\r\n", b"\n").decode("utf-8", "replace")) != name:
-        yield "its name does not match what it holds"
+        yield "its name does not match its content"
 
 
 def _read_copies(workspace: Workspace) -> Iterator[_Copy]:
@@ -176,9 +176,9 @@ def _read_copy(workspace: Workspace, path: str) -> _Copy:
 
 
 def _judge(copy: _Copy, rollups: _Rollups) -> str:
-    """Return what is wrong with a copy; empty if a rollup of its day holds the same event."""
+    """Return the problem of a copy; empty if a rollup of its day has the same event."""
     if copy.source is None:
         return "cannot be read as an event"
     if copy.source.rank.hash not in rollups.held.get(copy.day, ()):
-        return f"is in no rollup of {copy.day} with this text"
+        return f"is not in any rollup of {copy.day} with this text"
     return ""

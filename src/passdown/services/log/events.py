@@ -35,15 +35,15 @@ _A_DAY: Final = timedelta(days=1)
 def update_index(log: EventLog, index: Index, step: Step | None = None) -> None:
     """Bring an index up to date with its log; if nothing changed, only folders are checked.
 
-    Raises an UnreadError if the log lets only a portion be read, which is kept: what is made from an index
-    must not leave anything out, except a brief (C131).
+    Raises an UnreadError if the log allows only a part to be read; that part is kept. Only a brief may be
+    made from an incomplete index (C131).
     """
     update_portion(log, index, step)
     require_complete(index)
 
 
 def update_portion(log: EventLog, index: Index, step: Step | None = None) -> int:
-    """Read as much of what is new as the log allows, the newest first; return how many files are unread."""
+    """Read as many new files as the log allows, newest first; return how many are still unread."""
     unread = index.unread()
     if unread and not log.may_read():
         return unread
@@ -58,9 +58,9 @@ def update_portion(log: EventLog, index: Index, step: Step | None = None) -> int
 
 
 def _take_in(target: "_Events", there: Mapping[str, int] | None = None, step: Step | None = None) -> None:
-    """Read what is new and apply it, within a change of the index."""
+    """Read new files and apply them, within a change of the index."""
     bring_up_to_date(target.log, target, there, step)
-    if not target.is_applied and target.index.unread():  # what was unread is gone
+    if not target.is_applied and target.index.unread():  # the unread files are gone
         target.apply({}, (), ())
 
 
@@ -70,19 +70,19 @@ class _Events:
     def __init__(
         self, log: EventLog, index: Index, needs: Callable[[str, str], bool] = lambda _folder, _name: False
     ) -> None:
-        """Keep the log and the index, and which files are read however many others are."""
+        """Keep the log, the index, and a test for files that must be read however many others there are."""
         self.log = log
         self.index = index
         self.folders = index.folders
         self.files = index.files
         self.is_applied = False
         self.is_lacking = False
-        """Whether a file that is needed could not be read."""
+        """Whether a needed file could not be read."""
         self._needs = needs
         self._unread: Counter[str] = Counter()
 
     def choose(self, new: Sequence[NewFile]) -> Iterator[NewFile]:
-        """Yield the newest files that may be read, and those that are needed."""
+        """Yield the newest files that may be read, and all needed ones."""
         for folder, name, mark in sorted(new, key=_age_of, reverse=True):
             if self.log.may_read() or self._needs(folder, name):
                 yield folder, name, mark
@@ -108,8 +108,8 @@ class _Events:
     def apply(
         self, folders: Mapping[str, int | None], gone: Sequence[tuple[str, str]], found: Sequence[EventFile]
     ) -> None:
-        # A folder with unread files is listed again next time, and so is the top folder: if its mark is the
-        # known one, a log looks only at the folders that are known, too.
+        # A folder with unread files is listed again next time, and so is the top folder: while its mark is
+        # unchanged, a log looks only at known folders.
         left = {"", *self._unread} if self._unread else set[str]()
         whole = {folder: mark for folder, mark in folders.items() if folder not in left}
         self.index.apply(LogChange(whole, gone, found, self._unread.total()))
@@ -133,10 +133,10 @@ class WrittenEvent(NamedTuple):
 def write_event(
     log: EventLog, index: Index, clock: Clock, event: Event, *, by_day: bool
 ) -> WrittenEvent | None:
-    """Write an event, durable when this returns; return None if what it publishes is already published.
+    """Write an event durably; return None if what it publishes is already published.
 
-    It names the last events that were read. Its time is later than theirs as far as they are not dated ahead,
-    and later than its session's own (C115); its id is the hash of its content. Raises a StorageError if it
+    It names the last events that were read. Its time is later than theirs, unless they are dated ahead, and
+    later than its session's own events (C115). Its id is the hash of its content. Raises a StorageError if it
     cannot be written.
     """
     with index.changing():
@@ -146,16 +146,16 @@ def write_event(
 
 
 def catch_up(log: EventLog, index: Index) -> None:
-    """Read as much of what is new as the log allows, within a change of the index."""
+    """Read as many new files as the log allows, within a change of the index."""
     _take_in(_Events(log, index))
 
 
 def catch_up_session(log: EventLog, index: Index, agent: str, began: datetime | None) -> None:
-    """Read as `catch_up` does, and at least all events of the session in which an agent works (C131).
+    """Read as `catch_up` does, but at least all events of an agent's session (C131).
 
-    They are in files that are named after the agent, or in the rollups of the days since the session began;
-    a day earlier counts, too, because another machine's clock may have been ahead. Raises an UnreadError if
-    one of them cannot be read.
+    They are in files named after the agent, or in rollups of the days since the session began. The day before
+    counts too, because another machine's clock may have been ahead. Raises an UnreadError if one of them
+    cannot be read.
     """
     end, since = f"_{fold_id(agent)}.md", (began - _A_DAY).date().isoformat() if began else ""
 
@@ -171,13 +171,13 @@ def catch_up_session(log: EventLog, index: Index, agent: str, began: datetime | 
 def add_event(
     log: EventLog, index: Index, clock: Clock, event: Event, *, by_day: bool
 ) -> WrittenEvent | None:
-    """Write an event as `write_event` does, within a change of an index that has its session's events."""
+    """Write an event as `write_event` does, within a change of an index with all events of its session."""
     last = read_covered(event.covers or "")
     published = index.published(event.session) if event.session else NOT_PUBLISHED
     if last and last <= published.line:
         return None
     now = clock.now()
-    # Whose clock was set back goes on from its own last event.
+    # If the clock was set back, the time of the session's own last event counts.
     read = index.newest(max(now, published.at or now), event.session or "")
     written = _create(log, read, published, event, by_day=by_day)
     new = (written.folder, written.name)
@@ -200,18 +200,18 @@ def _create(
         if log.create(folder, name, render_event(stamped).encode()):
             return WrittenEvent(stamped, folder, name)
         if at >= LAST_INSTANT:
-            raise StorageError(f"there is no time later than {name}", hint="set this machine's clock")
+            raise StorageError(f"no event can be later than {name}", hint="correct this machine's clock")
         at = next_instant(at, [at])
 
 
 def _said_at(event: Event) -> Iterator[datetime]:
-    """Yield when the facts of an event were said: it is not older than what it tells."""
+    """Yield the times of the facts of an event, which must not be older than its facts."""
     for origins in parse_origins((pair.key, pair.value) for pair in event.origins).values():
         yield from (origin.at for origin in origins if origin is not None)
 
 
 def parse_events(name: str, data: bytes) -> Rollup:
-    """Read the events of a file: those of a rollup, or the only one; what cannot be merged is counted."""
+    """Read the events of a file, either a rollup or a single event; count what cannot be merged."""
     if is_rollup(name):
         return parse_rollup(data)
     source = parse_event_facts(data, name)
@@ -219,7 +219,7 @@ def parse_events(name: str, data: bytes) -> Rollup:
 
 
 def read_sources(log: EventLog) -> Iterator[EventFacts]:
-    """Read every event of a log, including those in rollups; events that cannot be merged are left out."""
+    """Yield every event of a log, including those in rollups, without events that cannot be merged."""
     for folder in log.folders({}):
         for name in log.files(folder):
             yield from (source for _, source in parse_events(name, log.read(folder, name) or b"").members)

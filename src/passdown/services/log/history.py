@@ -33,7 +33,7 @@ class EventTexts:
     """The texts of events; the last rollup is cached, because its events are usually read in a row."""
 
     def __init__(self, log: EventLog) -> None:
-        """Read from this log."""
+        """Keep the log to read from."""
         self._log = log
         self._file = ("", "")
         self._members: dict[str, str] = {}
@@ -54,7 +54,7 @@ class EventTexts:
 
 
 def parse_text(text: str | None) -> Event:
-    """Parse an event as far as possible; a missing or invalid one is empty."""
+    """Parse an event as far as possible; return an empty one if it is missing or invalid."""
     try:
         return parse_event(text or "")
     except FormatError:
@@ -62,12 +62,12 @@ def parse_text(text: str | None) -> Event:
 
 
 def label(event: Event, subjects: Mapping[str, str] = _NO_SUBJECTS) -> str:
-    """Return a short label for an event: what is being done or was done, or else what was seen of it.
+    """Return a short label for an event: what its session stated, or else what was observed.
 
-    A goal or now that its session only carried on is not its own. What a session was doing when it ended is
-    what it last worked on (C152). `subjects` are those of commits, by their ids.
+    A carried-on goal or now does not count. The current step of a session that ended is labelled as what it
+    last worked on (C152). `subjects` has the subjects of commits, by their ids.
     """
-    # A session that published everything before has only its end left to tell.
+    # A session that had already published everything only publishes its end.
     is_end_alone = event.type == SESSION_END and not event.goal and not event.now and not event.next
     last = _ENDED if is_end_alone else _NO_RECORD
     found = (*_label_stated(event), *_label_seen(event, subjects), last)
@@ -75,7 +75,7 @@ def label(event: Event, subjects: Mapping[str, str] = _NO_SUBJECTS) -> str:
 
 
 def _label_stated(event: Event) -> Iterator[str]:
-    """Yield what the session itself said."""
+    """Yield labels from what the session itself stated."""
     origins = parse_origins(tuple((pair.key, pair.value) for pair in event.origins))
     carried = {key for key, found in origins.items() if any(one and one.agent for one in found)}
     doing = event.now if event.now and _NOW not in carried else ""
@@ -91,11 +91,11 @@ def _label_stated(event: Event) -> Iterator[str]:
     yield from _label_progress(event)
     work = (*event.retracted_done, *event.retracted_decisions, *event.retracted_constraints)
     taken_back = (*work, *event.retracted_now, *event.retracted_receipts)
-    yield from (f"took back: {text}" for text in taken_back)
+    yield from (f"retracted: {text}" for text in taken_back)
 
 
 def _label_progress(event: Event) -> Iterator[str]:
-    """Yield how far the work is: phases, gates and turns of loops."""
+    """Yield labels about progress: phases, gates and loop turns."""
     for one in event.checkpoints:
         name = f" ({one.name})" if one.name else ""
         yield f"Phase {one.phase or '?'}{name}: {one.status or PhaseState.PENDING}"
@@ -104,7 +104,7 @@ def _label_progress(event: Event) -> Iterator[str]:
 
 
 def _label_seen(event: Event, subjects: Mapping[str, str]) -> Iterator[str]:
-    """Yield what was seen of the work: subjects of commits, edited files, tests."""
+    """Yield labels from observations: subjects of commits, edited files, tests."""
     known = [subjects[name] for name in event.receipts if name in subjects]
     if known:
         yield "; ".join(known)
@@ -114,7 +114,7 @@ def _label_seen(event: Event, subjects: Mapping[str, str]) -> Iterator[str]:
 
 
 def read_subjects(workspace: Workspace, events: Iterable[Event]) -> Mapping[str, str]:
-    """Ask git for the subjects of the commits of events that say nothing themselves."""
+    """Ask git for the subjects of commits in events without statements."""
     silent = (event for event in events if next(_label_stated(event), None) is None)
     names = [name for event in silent for name in event.receipts if is_commit(name)]
     return {one.id: one.subject for one in workspace.history.describe(names)} if names else {}
@@ -129,7 +129,7 @@ class EventFilter(NamedTuple):
     since: datetime | None = None
 
     def takes(self, place: EventLocation) -> bool:
-        """Return whether an event matches; an agent may be named without the digits at its end."""
+        """Return whether an event matches; the digits at the end of an agent may be omitted."""
         agent = place.rank.agent
         is_by = not self.agent or agent == self.agent or agent.startswith(f"{self.agent}-")
         is_like = self.branch in {"", place.branch} and self.type in {"", place.type}
@@ -144,9 +144,9 @@ class FoundEvent(NamedTuple):
 
 
 def join_logs(logs: Sequence[Sequence[EventLocation]], wanted: EventFilter) -> Iterator[FoundEvent]:
-    """Return the events of several checkouts without duplicates, the newest first.
+    """Yield the events of several checkouts without duplicates, newest first.
 
-    An event is shown as in the first checkout that has it. It is retracted if it is in any of them.
+    An event is shown as in the first checkout that has it. It is retracted if any checkout says so.
     """
     found: dict[str, FoundEvent] = {}
     for where, places in enumerate(logs):
@@ -161,7 +161,7 @@ def join_logs(logs: Sequence[Sequence[EventLocation]], wanted: EventFilter) -> I
 
 
 def find_event(logs: Sequence[Sequence[EventLocation]], name: str) -> FoundEvent:
-    """Return the only event whose id or hash starts with a name; an exact id wins over longer ones.
+    """Return the only event whose id or hash starts with a name; an exact match wins.
 
     Raises a PassdownError if there is none, or if there are several, which it lists.
     """
@@ -171,21 +171,21 @@ def find_event(logs: Sequence[Sequence[EventLocation]], name: str) -> FoundEvent
     if len(found) == 1:
         return found[0]
     if not found:
-        raise PassdownError(f"there is no event {name}", hint="`passdown log` lists the events")
+        raise PassdownError(f"there is no event {name}", hint="run `passdown log` to see the events")
     names = [seen.place.rank.hash[:16] if exact else seen.place.rank.id for seen in found[:_CANDIDATES]]
     more = f" and {len(found) - _CANDIDATES} more" if len(found) > _CANDIDATES else ""
     problem = f"{name} matches {len(found)} events: {', '.join(names)}{more}"
-    raise PassdownError(problem, hint="name one of them in full")
+    raise PassdownError(problem, hint="type the full name of one")
 
 
 def list_places(workspace: Workspace, prefix: str = "", step: Step | None = None) -> Sequence[EventLocation]:
-    """Bring the index of a checkout up to date and list its events, the newest first."""
+    """Update the index of a checkout and list its events, newest first."""
     update_index(workspace.log, workspace.index, step)
     return workspace.index.places(prefix)
 
 
 class InputFile(NamedTuple):
-    """A file that was named as input; its content is None if it could not be read."""
+    """A file that was given as input; its content is None if it could not be read."""
 
     path: str
     data: bytes | None

@@ -1,9 +1,8 @@
 """Bring an index up to date with its source files, and refuse one that has not read all of them.
 
-What an incomplete index may be used for: the brief alone, which says how much was read (C131). Whoever makes
-anything else from an index calls `require_complete`, or brings it up to date by `events.update_index`, which
-does. `events.update_portion` is for those who may go on: the brief, and whoever publishes a session or
-commits events without a view.
+An incomplete index may only be used for the brief, which shows how much was read (C131). Everything else made
+from an index must call `require_complete`, or `events.update_index`, which does. `events.update_portion` is
+for code that may continue without it: the brief, publishing a session, and committing events without a view.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,10 +28,10 @@ UNREAD: Final = FileMark(-1, -1, -1)
 
 
 class IndexTarget(Protocol[T]):
-    """An index, and how a file is read for it."""
+    """An index, and how files are read for it."""
 
     def folders(self) -> Mapping[str, int]:
-        """Return the mark that each folder had when it was last listed."""
+        """Return the mark of each folder at the time it was last listed."""
         ...
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
@@ -44,11 +43,11 @@ class IndexTarget(Protocol[T]):
         ...
 
     def choose(self, new: Sequence[NewFile]) -> Iterable[NewFile]:
-        """Return those of the new files that are to be read now, in this order."""
+        """Return the new files to read now, in this order."""
         ...
 
     def is_enough(self) -> bool:
-        """Return whether what was read since the last `apply` should be applied before reading more."""
+        """Return whether the files read so far should be applied before more are read."""
         ...
 
     def apply(
@@ -59,7 +58,7 @@ class IndexTarget(Protocol[T]):
 
 
 class _Difference(NamedTuple):
-    """How the source differs from an index: names only, nothing was read."""
+    """How a source differs from an index, by names and marks only."""
 
     folders: dict[str, int | None]
     gone: list[tuple[str, str]]
@@ -73,9 +72,9 @@ def require_complete(index: "ReadProgress") -> None:
 
 
 def make_unread(count: int) -> UnreadError:
-    """Make the error that says how many files were not read."""
-    files = "1 file of events has" if count == 1 else f"{count} files of events have"
-    return UnreadError(f"{files} not been read here yet", hint="run `passdown brief` to read all of them")
+    """Make the error that tells how many files were not read."""
+    files = "1 event file has" if count == 1 else f"{count} event files have"
+    return UnreadError(f"{files} not been read yet", hint="run `passdown brief` to read them all")
 
 
 def find_changed(source: "SearchSource", known: Mapping[str, int]) -> Mapping[str, int] | None:
@@ -87,7 +86,7 @@ def find_changed(source: "SearchSource", known: Mapping[str, int]) -> Mapping[st
 def count_changes(
     source: "SearchSource", known: Mapping[str, int], files: Callable[[str], Mapping[str, FileMark]]
 ) -> int:
-    """Return how many files an index that knows these folders and files has yet to read or forget."""
+    """Return how many files an index with these folders and files still has to read or forget."""
     there = find_changed(source, known)
     if there is None:
         return 0
@@ -101,10 +100,10 @@ def bring_up_to_date(
     there: Mapping[str, int] | None = None,
     step: Step | None = None,
 ) -> None:
-    """Read what is new and apply it to the index; `there` are the current folders if already known.
+    """Read new files and apply them to the index; `there` are the current folders if already known.
 
-    Listed folders and missing files are recorded with the last part that is applied: after an interruption,
-    the next call continues where this one ended.
+    Listed folders and missing files are recorded with the last batch, so that after an interruption the next
+    call continues where this one stopped.
     """
     known = target.folders()
     difference = _compare(source, target.files, known, source.folders(known) if there is None else there)
@@ -127,7 +126,7 @@ def _compare(
     known: Mapping[str, int],
     there: Mapping[str, int],
 ) -> _Difference:
-    """List the folders that changed, and compare them with the index."""
+    """List the changed folders and compare them with the index."""
     found = _Difference({folder: None for folder in known if folder not in there}, [], [])
     for folder, mark in there.items():
         if mark and known.get(folder) == mark:

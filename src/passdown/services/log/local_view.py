@@ -1,8 +1,8 @@
-"""The local view: made at a start and after each event, out of git, without a commit (R131, R132).
+"""The local view: updated at a start and after each event, outside git, without a commit (R131, R132).
 
-An event marks it as outdated, so that a hook that is cut off leaves the view to the next one. The mark only
-saves work: a start compares the view with the events, whatever the mark says. This loads little, because the
-end of most turns only looks for the mark.
+An event marks it as outdated, so that if a hook is cut off, the next one updates it. The mark only saves
+work: a start compares the view with the events in any case. This module imports little, because the end of
+most turns only checks the mark.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -31,28 +31,29 @@ _OUTDATED: Final = Mark(
 
 
 def mark_outdated(workspace: "Workspace") -> None:
-    """Note that an event is about to be published, or that the view could not be made."""
-    _OUTDATED.put(workspace)  # without it the next event or the next start leads to the view
+    """Mark the view as outdated, before an event is published or when the view could not be made."""
+    _OUTDATED.put(workspace)  # without the mark, the next event or start updates the view
 
 
 def is_outdated(workspace: "Workspace") -> bool:
-    """Return whether an event may be missing in the local view."""
+    """Return whether the local view may lack an event."""
     return _OUTDATED.is_put(workspace)
 
 
 def mark_updated(workspace: "Workspace") -> None:
-    """Note that the local view was made."""
-    _OUTDATED.remove(workspace)  # one that stays costs one comparison at the end of the next turn
+    """Mark the local view as up to date."""
+    _OUTDATED.remove(workspace)  # a leftover mark costs one comparison at the end of the next turn
 
 
 def update_local_view(workspace: "Workspace") -> str:
-    """Bring the local view up to date with the events; return its path, or "" if there is nothing to show.
+    """Update the local view from the events; return its path, or "" if there is nothing to show.
 
-    1. In git it is the local file, on every branch: a tracked one is only written with its commit (ADR 0009).
-       Outside git it is where the policy says, unless a document that we did not make is there.
-    2. If it is known to be current, it is compared with what the index remembers, and not made again.
+    1. In git it is the local file on every branch: a tracked one is only written with its commit (ADR 0009).
+       Outside git it is where the policy says, unless a document of somebody else is there.
+    2. If the index remembers the hash of the current view, the view is compared with that and not rendered
+       again.
 
-    Raises a PassdownError if the file is not ours, or cannot be written.
+    Raises a PassdownError if the file is not ours or cannot be written.
     """
     update_index(workspace.log, workspace.index)
     path = _find_path(workspace)  # 1
@@ -60,7 +61,7 @@ def update_local_view(workspace: "Workspace") -> str:
         return ""
     is_known = workspace.index.recall(NOTE) is not None
     if not is_known or judge_view(workspace.documents, path, workspace.index) is not ViewState.CURRENT:  # 2
-        # Only one at a time: otherwise a slow process could overwrite a newer view.
+        # Only one process at a time: a slow one could overwrite a newer view.
         with workspace.index.changing():
             text = make_text(workspace.index)
             write_view(workspace.documents, path, text, workspace.settings.paths.runtime)

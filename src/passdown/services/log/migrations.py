@@ -1,8 +1,8 @@
-"""Take over a `current.md` that was written by hand or by another tool, as an event (R139).
+"""Import a `current.md` that was written by hand or by another tool, as an event (R139).
 
-What an event already states is not published again, even if it was retracted since. If the document is older
-than the newest event, it does not change what events say: it must not undo newer work. Nothing is lost: the
-whole document is kept below the folder of local state.
+What an event already states is not published again, even if it was retracted since. A document that is older
+than the newest event does not override events: it must not undo newer work. Nothing is lost: a copy of the
+whole document is kept in the folder of local state.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -44,7 +44,7 @@ _NUMBER: Final = pattern(r"[0-9]{1,9}")
 
 
 class MigratedContent(NamedTuple):
-    """A document as an event, its time, how many next steps it leaves out, and what no event can hold."""
+    """A document as an event, its time, how many next steps it omits, and what no event can hold."""
 
     event: Event
     at: datetime | None
@@ -54,18 +54,18 @@ class MigratedContent(NamedTuple):
 
 @record
 class MigrationPlan:
-    """What would be published, and what would not."""
+    """What a migration would publish, and what it would not."""
 
-    path: Annotated[str, "The document, from the project's root."]
-    data: Annotated[bytes, "What it held when it was read."]
-    event: Annotated[Event, "What would be published; without a time and an agent."]
-    left: Annotated[tuple[str, ...], "What no field of an event holds: it stays in the copy."]
+    path: Annotated[str, "The document, relative to the project's root."]
+    data: Annotated[bytes, "Its content when it was read."]
+    event: Annotated[Event, "What would be published, without time and agent."]
+    left: Annotated[tuple[str, ...], "What has no field in an event, and stays in the copy."]
     says_something: Annotated[bool, "Whether there is anything to publish."]
-    is_taken_over: Annotated[bool, "Whether the view takes the document's place."]
+    is_taken_over: Annotated[bool, "Whether the view replaces the document."]
 
 
 class Migrated(NamedTuple):
-    """What was done: the event, the copy of the document, and the path where the view replaced it."""
+    """The result: the event, the copy of the document, and the path where the view replaced it."""
 
     written: WrittenEvent | None
     kept: str
@@ -73,13 +73,12 @@ class Migrated(NamedTuple):
 
 
 def plan_migration(workspace: Workspace, path: str) -> MigrationPlan:
-    """Read a document and find what it says that no event states; nothing is changed.
+    """Read a document and find the facts that no event has; nothing is changed.
 
-    1. The view only replaces the document if the document is where the view belongs on this branch, and is
-       not a view already.
+    1. The view only replaces the document if it is where the view belongs on this branch, and is not a view
+       already.
     2. The view does not replace it while there are no events: an empty view would say less than the document.
-
-    3. Of a view that git merged, only lines that no event states are read: the rest may be there twice.
+    3. Of a view that git merged, only lines that no event states are read: the others may occur twice.
 
     Raises a StorageError if the document cannot be read, and a PassdownError if it has conflict markers or is
     too large for one event.
@@ -95,7 +94,7 @@ def plan_migration(workspace: Workspace, path: str) -> MigrationPlan:
     says_something = event != Event(stream=event.stream)
     event = replace(event, branch=workspace.repository.branch(), type=TYPE, reason="migrated")
     if len(render_event(event)) > MAX_CHARS - 1000:
-        hint = "split it into parts and migrate each"
+        hint = "split it and migrate the parts one by one"
         raise PassdownError(f"{path} contains more than one event can hold", hint=hint)
     is_ours = find_view_owner(data) is ViewOwner.OURS
     is_in_place = path == view_place(workspace.repository, workspace.settings).path and not is_ours  # 1
@@ -111,13 +110,13 @@ def plan_migration(workspace: Workspace, path: str) -> MigrationPlan:
 
 
 def migrate(workspace: Workspace, plan: MigrationPlan, agent: str) -> Migrated:
-    """Carry out the plan: keep the document, publish the event, and write the view in its place.
+    """Carry out the plan: copy the document, publish the event, and write the view in its place.
 
     Raises a StorageError if the document has changed since; then nothing was written.
     """
     if workspace.documents.read(plan.path) != plan.data:
-        hint = "run the command again; the newer text was kept"
-        raise StorageError(f"{plan.path} has changed in the meantime; nothing was written", hint=hint)
+        hint = "run the command again; nothing was overwritten"
+        raise StorageError(f"{plan.path} has changed since; nothing was written", hint=hint)
     kept = _keep(workspace, plan)
     written = None
     if plan.says_something:
@@ -130,7 +129,7 @@ def migrate(workspace: Workspace, plan: MigrationPlan, agent: str) -> Migrated:
 
 
 def _keep(workspace: Workspace, plan: MigrationPlan) -> str:
-    """Copy the document; one that stays below the folder of local state needs no copy."""
+    """Copy the document; one that stays in the folder of local state needs no copy."""
     runtime = workspace.settings.paths.runtime
     if plan.path.startswith(f"{runtime}/") and not plan.is_taken_over:
         return ""
@@ -144,13 +143,13 @@ def _keep(workspace: Workspace, plan: MigrationPlan) -> str:
 
 
 def read_legacy(workspace: Workspace, path: str) -> EventFacts | None:
-    """Return what a document in the view's place says, as if it were an event; None if it cannot be read.
+    """Return the content of a document in the view's place as an event; None if it cannot be read.
 
-    Without a date it is older than every event. The index must be up to date.
+    Without a date it counts as older than every event. The index must be up to date.
     """
     try:
         said = read_document(path, workspace.documents.read(path))
-    except PassdownError:  # it has conflict markers, or is not text; the user is told of the file
+    except PassdownError:  # conflict markers, or not text; the user is told about the file elsewhere
         return None
     at = said.at or min(
         (place.rank.at - timedelta(milliseconds=1) for place in workspace.index.places()),
@@ -160,7 +159,7 @@ def read_legacy(workspace: Workspace, path: str) -> EventFacts | None:
 
 
 def read_document(path: str, data: bytes) -> MigratedContent:
-    """Parse a document as a stream or as a view, whichever leaves less text over.
+    """Parse a document as a stream or as a view, whichever leaves less unknown text.
 
     Raises a PassdownError if it is not text, or has conflict markers.
     """
@@ -180,11 +179,11 @@ def read_document(path: str, data: bytes) -> MigratedContent:
 
 
 def find_offered(workspace: Workspace, path: str, broken: bytes, new: str) -> tuple[str, ...]:
-    """Return the lines of a broken view that a person wrote, as far as we can tell (C116).
+    """Return the lines of a broken view that a person probably wrote (C116).
 
     1. They are not in the new view.
-    2. No event states them. (After a rebase, an older view of ours is in no commit that we could ask for.)
-    3. They are in no whole view of the last commit and its parents.
+    2. No event states them. (After a rebase, no commit may have our older view.)
+    3. They are not in an intact view of the last commit or its parents.
     """
     text = broken.decode("utf-8", "replace")
     known = set(new.split("\n"))
@@ -209,9 +208,9 @@ def list_kept(workspace: Workspace) -> Iterator[tuple[str, int]]:
 def _list_unstated(
     workspace: Workspace, text: str, known: Collection[str]
 ) -> Iterator[tuple[str, MigratedContent]]:
-    """Yield the lines of a view that no event states, each with what it says.
+    """Yield the lines of a view that no event states, each with its content.
 
-    The kind does not matter: git may have put a line under another heading, or under none.
+    The kind does not matter: git may have moved a line under another heading, or under none.
     """
     lines = list(list_own_lines(text, known))
     if not lines:
@@ -230,7 +229,7 @@ def _list_unstated(
 
 
 def _list_texts(event: Event) -> Iterator[str]:
-    """Yield what an event says, each in the form in which a view shows it."""
+    """Yield the facts of an event, in the form in which a view shows them."""
     aims = (text for text in (event.goal, event.now) if text)
     further = (texts for _, texts in event.more)
     lists = (event.next or (), event.this_session, event.constraints, event.open_questions, *further)
@@ -240,7 +239,7 @@ def _list_texts(event: Event) -> Iterator[str]:
 
 
 def _read_merged(workspace: Workspace, data: bytes) -> tuple[Event, tuple[str, ...], MigratedContent]:
-    """Read a view that git merged, line by line; new steps are added to those that hold."""
+    """Read a view that git merged, line by line; new steps are added to the current ones."""
     text = data.decode("utf-8").replace("\r\n", "\n")
     found = [said for _, said in _list_unstated(workspace, text, ())]
     events = [one.event for one in found]
@@ -272,7 +271,7 @@ def _size(unknown: Iterable[Unknown]) -> int:
 def _name_further(
     more: Iterable[tuple[FactKind, tuple[str, ...]]],
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return facts of further kinds as an event has them: by key, without kinds of which there are none."""
+    """Return facts of further kinds by event key, without empty kinds."""
     return tuple((kind.row.event_key, texts) for kind, texts in more if texts)
 
 
@@ -348,11 +347,11 @@ Stated = tuple[str, str]
 
 _STEPS: Final = "### Next"
 _STEP: Final = "step"
-"""Stands for a kind in what is stated: one of the next steps."""
+"""Used in place of a kind: one of the next steps."""
 
 
 def _without_stated(said: MigratedContent, stated: frozenset[Stated]) -> Event:
-    """Leave out what other events state."""
+    """Return the event of a document without what other events state."""
     event = said.event
     further = dict(event.more)
 
@@ -378,7 +377,7 @@ def _without_stated(said: MigratedContent, stated: frozenset[Stated]) -> Event:
 
 
 def _without_superseded(event: Event, said: MigratedContent, digest: Digest) -> tuple[Event, tuple[str, ...]]:
-    """Leave out what newer events contradict, if the document is older; also return its names."""
+    """Leave out what newer events contradict, if the document is older; also return the names of that."""
     # Documents store their time in seconds.
     if said.at is None or digest.latest is None or said.at >= digest.latest.replace(microsecond=0):
         return event, ()

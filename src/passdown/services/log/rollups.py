@@ -1,4 +1,4 @@
-"""Archive old events: a rollup stands for each day, and the files move to the archive (C22)."""
+"""Archive old events: each day gets a rollup, and the event files move to the archive (C22)."""
 
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
@@ -23,7 +23,7 @@ class LooseEvent(NamedTuple):
 
 
 class ArchivedEvents(NamedTuple):
-    """What archiving did: how many files moved, and which were removed and created in the event log."""
+    """The result of archiving: how many files moved, and which were removed and created in the event log."""
 
     moved: int
     days: int
@@ -36,13 +36,12 @@ def archive_events(
 ) -> ArchivedEvents:
     """Archive the events that are older than a number of days, in whole UTC days.
 
-    `begin` is called before the first change, if there is any. With `most`, so many events are archived, the
-    oldest folders first.
+    `begin` is called before the first change, if there is any. With `most`, at most that many events are
+    archived, oldest folders first.
 
-    1. First a rollup of the events that no rollup of that day holds is created, durably; only then are files
-       moved.
-    2. Files that cannot be merged, and events dated in the future, stay where they are.
-    3. If it is interrupted at any point, nothing is lost, and the next run continues.
+    1. A rollup of the events that no rollup of that day has yet is created durably before any file moves.
+    2. Files that cannot be merged and events dated in the future stay in place.
+    3. If it is interrupted at any point, nothing is lost and the next run continues.
     """
     due: dict[date, list[LooseEvent]] = {}
     for one in islice(_due(log, _last_day(clock, days)), most):
@@ -76,7 +75,7 @@ def _last_day(clock: Clock, days: int) -> date:
 
 
 def _due(log: EventLog, last: date) -> Iterator[LooseEvent]:
-    """Yield the events in files of their own that were written before a day (2)."""
+    """Yield the events with files of their own that were written before a day (2)."""
     for folder in log.folders({}):
         if folder >= last.isoformat():
             continue

@@ -1,4 +1,4 @@
-"""Synthesis: make the view from the events of a checkout; optionally archive and commit (S2)."""
+"""Synthesize: make the view from the events of a checkout; optionally archive and commit (S2)."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -40,12 +40,12 @@ from passdown.services.workspace.workspaces import Workspace
 
 _FIRST: Final = 20
 _HOOK_ARCHIVES: Final = 50
-"""How many events a hook archives: it has seconds, and there may be thousands of them (C127)."""
+"""How many events a hook archives: it has seconds, and there may be thousands (C127)."""
 
 
 @record
 class SynthesisPreview:
-    """What synthesis would do."""
+    """What a synthesis would do."""
 
     place: ViewLocation
     state: ViewState
@@ -58,7 +58,7 @@ class SynthesisPreview:
 
 @record
 class SynthesisResult:
-    """What synthesis did."""
+    """The result of a synthesis."""
 
     place: ViewLocation
     written: WrittenView
@@ -72,13 +72,13 @@ class SynthesisResult:
 
 
 def is_legacy(workspace: Workspace) -> bool:
-    """Return whether there is a `current.md` but no folder of events; then nothing is synthesized."""
+    """Return whether there is a `current.md` but no event folder; then nothing is synthesized."""
     paths = workspace.settings.paths
     return workspace.documents.exists(paths.view) and not workspace.documents.is_folder(paths.events)
 
 
 def preview_view(workspace: Workspace, step: Step | None = None) -> SynthesisPreview:
-    """Bring the index up to date and return what synthesis would write."""
+    """Update the index and return what a synthesis would write."""
     update_index(workspace.log, workspace.index, step)
     place = view_place(workspace.repository, workspace.settings)
     state = judge_view(workspace.documents, place.path, workspace.index)
@@ -114,13 +114,13 @@ def synthesize(
     """Make the view and write it; then archive and commit, if that is asked for or due.
 
     1. If the user asks for it, the view is written to its place. Otherwise the local view is written if no
-       commit is due, because a tracked file with uncommitted changes would stop the user's next `git
-       checkout`; or if a document that we did not make is in its place.
-    2. Beside a tracked view the local one is kept current, which sessions in this checkout read.
-    3. `archive` says whether to archive. None archives if the settings allow it and, because that moves
+       commit is due, because a tracked file with uncommitted changes would block the user's next `git
+       checkout`; or if somebody else's document is in its place.
+    2. Beside a tracked view, the local one is kept current, which sessions in this checkout read.
+    3. `archive` decides whether to archive. None archives if the settings allow it and, because that moves
        tracked files, only together with a commit or outside git.
 
-    A commit includes the paths in `also`, our files that events do not mention.
+    A commit includes the paths in `also`: our files that events do not mention.
     """
     settings = workspace.settings
     update_index(workspace.log, workspace.index, step)
@@ -131,7 +131,7 @@ def synthesize(
         to_commit = committed is None
     if trigger is not CommitTrigger.ASKED and _is_to_be_left(workspace, place, to_commit=to_commit):  # 1
         place = replace(place, path=local_view_path(settings), is_tracked=False)
-    # Only one synthesis at a time per checkout: otherwise a slow one could overwrite a newer view.
+    # Only one synthesis at a time per checkout: a slow one could overwrite a newer view.
     with workspace.index.changing():
         text = make_text(workspace.index)
         written = write_view(workspace.documents, place.path, text, settings.paths.runtime)
@@ -163,18 +163,18 @@ def synthesize(
 
 
 def list_skipped(workspace: Workspace) -> tuple[str, ...]:
-    """Return the paths of files among the events that could not be merged, wholly or in part."""
+    """Return the paths of event files that could not be merged, wholly or in part."""
     folder = workspace.settings.paths.events
     return tuple(f"{folder}/{path}" for path in workspace.index.skipped_files())
 
 
 def _update_local(workspace: Workspace, place: ViewLocation, text: str, *, is_asked: bool) -> None:
-    """Write the local view too, if another one was written; what the user asks for creates none."""
+    """Also write the local view, if another one was written; a synthesis by the user does not create it."""
     path = local_view_path(workspace.settings)
     if place.is_tracked and workspace.repository.is_there():
         if is_asked and not workspace.documents.exists(path):
             return
-        # The next start reports what is in the way; the tracked view does not depend on it.
+        # The next start reports the problem; the tracked view does not depend on it.
         with suppress(PassdownError):
             write_view(workspace.documents, path, text, workspace.settings.paths.runtime)
     mark_updated(workspace)
@@ -183,7 +183,7 @@ def _update_local(workspace: Workspace, place: ViewLocation, text: str, *, is_as
 def repair_view(workspace: Workspace) -> SynthesisResult | None:
     """Regenerate and commit a tracked view that git merged, if a start may commit (C116).
 
-    Returns None if there is nothing to repair, or no commit may be made; the next end or handoff does it.
+    Returns None if there is nothing to repair, or no commit may be made; the next end or handoff repairs it.
     """
     trigger = CommitTrigger.START
     if find_not_due(workspace.documents, workspace.clock, workspace.settings, trigger) is not None:
@@ -196,7 +196,7 @@ def repair_view(workspace: Workspace) -> SynthesisResult | None:
 
 
 def find_ahead(index: Index, now: datetime) -> tuple[EventLocation, ...]:
-    """Return the events that are dated so far ahead that no writer follows them, and rank so (C115)."""
+    """Return the events that rank so far ahead that no writer follows them (C115)."""
     limit = limit_of(index.newest(now).present)
     latest = index.digest(1).latest
     if latest is None or latest <= limit:

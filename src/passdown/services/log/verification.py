@@ -1,6 +1,6 @@
-"""Verify a view against its events, from scratch; report each missing or altered event (C63, C64).
+"""Verify a view against its events from scratch; report each missing or altered event (C63, C64).
 
-The last commit is checked on its own, whatever the working tree holds.
+The last commit is checked on its own, regardless of the working tree.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class EventDamage(StrEnum):
 
 
 class DamagedEvent(NamedTuple):
-    """An event that was changed or lost: which, where, and how we know."""
+    """An event that was changed or lost: which one, where, and how we know."""
 
     wrong: EventDamage
     event: str
@@ -55,11 +55,11 @@ class UnmergedFile(NamedTuple):
 class Verdict:
     """The result of a verification."""
 
-    place: Annotated[ViewLocation, "Where the view lies."]
-    state: Annotated[ViewState, "How it compares with what the events make."]
+    place: Annotated[ViewLocation, "Where the view is."]
+    state: Annotated[ViewState, "How it compares with a view made from the events."]
     event_count: Annotated[int, "How many events there are."]
-    recorded_count: Annotated[int | None, "How many the view was made from, as it says."]
-    are_events_recorded: Annotated[bool, "Whether they are the events that the view was made from."]
+    recorded_count: Annotated[int | None, "How many events the view says it was made from."]
+    are_events_recorded: Annotated[bool, "Whether the view was made from exactly these events."]
     findings: Annotated[tuple[DamagedEvent, ...], "Events that are missing or altered."]
     left: Annotated[tuple[UnmergedFile, ...], "Files that cannot be merged."]
 
@@ -70,7 +70,7 @@ class Verdict:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the only fault is that the view is older than its events, or was never made.
+        """Whether the only problem is that the view is older than its events, or was never made.
 
         A view of the same events by the same renderer can only differ if it was edited.
         """
@@ -92,14 +92,14 @@ class CommittedView:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the commit is as we make them: the view matches, or there are neither events nor view."""
+        """Whether the view of the commit matches its events, or there are neither."""
         is_empty = self.event_count == 0 and self.state is ViewState.MISSING
         return self.state is ViewState.CURRENT or is_empty
 
 
 @record(frozen=False)
 class _Scan:
-    """What was found by reading all events."""
+    """The result of reading all events."""
 
     found: list[EventFile] = field(default_factory=list[EventFile])
     left: list[UnmergedFile] = field(default_factory=list[UnmergedFile])
@@ -110,10 +110,10 @@ class _Scan:
 def verify(workspace: Workspace, fresh: Index, step: Step | None = None) -> Verdict:
     """Read all events into an empty index, and compare them with everything that was recorded.
 
-    1. Our ids are computed from an event's content: another text has another id.
+    1. Our ids are computed from the content of events: another text has another id.
     2. A committed event never changes, and only disappears into a rollup.
-    3. What the cache knew at its last update is still there. This is only checked if the view does not match
-       its events: a checkout on another branch has other events, and nothing is wrong.
+    3. Everything that the cache knew at its last update still exists. This is only checked if the view does
+       not match its events: a checkout on another branch has other events, which is fine.
     """
     known = workspace.index.places()
     scan = _read_all(workspace, step)
@@ -207,7 +207,7 @@ def _check_id(path: str, member: RollupMember, source: EventFacts) -> Iterator[D
         return
     try:
         event = parse_event(member.data.decode("utf-8").replace("\r\n", "\n"))
-    except FormatError:  # a newer version: we cannot render it as its writer did
+    except FormatError:  # a newer version, which we cannot render as its writer did
         return
     if name_event(event).id != source.rank.id:
         yield DamagedEvent(EventDamage.ALTERED, source.rank.id, path, "its text does not match its id")
@@ -224,13 +224,13 @@ def _compare_commit(workspace: Workspace, scan: _Scan) -> Iterator[DamagedEvent]
         found = there.get((folder, name))
         if found is None:
             if name not in scan.names:
-                yield DamagedEvent(EventDamage.MISSING, "", path, "it is in the last commit")
+                yield DamagedEvent(EventDamage.MISSING, "", path, "the last commit has it")
             continue
         data = workspace.log.read(folder, name) or b""
         lf = data.replace(b"\r\n", b"\n")
         if committed not in {git_blob_id(data, like=committed), git_blob_id(lf, like=committed)}:
             names = ", ".join(source.rank.id for source in found.sources[:1]) if not is_rollup(name) else ""
-            yield DamagedEvent(EventDamage.ALTERED, names, path, "the last commit has another text")
+            yield DamagedEvent(EventDamage.ALTERED, names, path, "it differs from the last commit")
 
 
 def _compare_cache(
@@ -246,11 +246,11 @@ def _compare_cache(
             continue
         path = _path(workspace, place.folder, place.name)
         if (place.folder, place.name) in files and not is_rollup(place.name):
-            yield DamagedEvent(EventDamage.ALTERED, place.rank.id, path, "it had another text")
+            yield DamagedEvent(EventDamage.ALTERED, place.rank.id, path, "its text has changed")
         elif place.rank.id in ids:
-            yield DamagedEvent(EventDamage.ALTERED, place.rank.id, path, "another text has its id")
+            yield DamagedEvent(EventDamage.ALTERED, place.rank.id, path, "another event has its id")
         else:
-            yield DamagedEvent(EventDamage.MISSING, place.rank.id, path, "it was there before")
+            yield DamagedEvent(EventDamage.MISSING, place.rank.id, path, "it existed before")
 
 
 def check_committed(workspace: Workspace, log: EventLog, index: Index) -> CommittedView:

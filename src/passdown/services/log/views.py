@@ -1,4 +1,4 @@
-"""The view: where it is, how it is made and written, and whether the existing one is current."""
+"""Locate, render and write the view, and judge whether the existing one is current."""
 
 import hashlib
 from collections.abc import Mapping
@@ -21,11 +21,11 @@ if TYPE_CHECKING:  # the index imports all of merging, and a check that finds no
 
 LOCAL_VIEW: Final = layout.CURRENT
 KEPT: Final = layout.EDITED_VIEW
-"""How the names of copies of broken views begin."""
+"""The prefix of the file names of copies of broken views."""
 NOTE: Final = f"view {__version__} {RENDERER}"
 """The name under which an index remembers the hash of the view and its number of events.
 
-Another version does not use this name.
+Every version uses a name of its own.
 """
 
 
@@ -42,7 +42,7 @@ class ViewState(StrEnum):
 
 
 class WrittenView(NamedTuple):
-    """What writing did: what was there before, where a broken view was kept, and its own lines."""
+    """The result of writing: the state before, the copy of a broken view, and lines to recover from it."""
 
     path: str
     before: ViewState
@@ -52,9 +52,9 @@ class WrittenView(NamedTuple):
 
 
 def view_place(repository: "Repository", settings: Settings) -> ViewLocation:
-    """Return where the view is on the current branch, and why it is not committed if it is not (C43).
+    """Return where the view is on the current branch, and why if it is not committed (C43).
 
-    Git is only consulted if the policy depends on the branch.
+    Git is only asked if the policy depends on the branch.
     """
     policy = settings.view.commit
     branch = integration = None
@@ -75,7 +75,7 @@ def local_view_path(settings: Settings) -> str:
 
 
 def legacy_copy_path(settings: Settings, data: bytes) -> str:
-    """Return where a document that is migrated is kept."""
+    """Return the path of the copy of a migrated document."""
     return f"{settings.paths.runtime}/{layout.LEGACY_VIEW}{_hash(data)[:12]}.md"
 
 
@@ -84,8 +84,8 @@ def count_if_current(
 ) -> int | None:
     """Return the number of events of a view that is certainly current, or None if it must be checked.
 
-    `note` is what the index remembers of the view. It is valid while the folders of events are the same as
-    before, and did not change so recently that the next change might go unnoticed.
+    `note` is what the index remembers about the view. It is valid while the event folders have not changed,
+    and did not change so recently that the next change might go unnoticed.
     """
     digest, _, events = note.partition(" ")
     is_same = before == folders and all(folders.values())
@@ -110,7 +110,7 @@ def make_text(index: "Index") -> str:
 def judge_view(documents: "Documents", path: str, index: "Index") -> ViewState:
     """Compare the existing view with the events, byte for byte.
 
-    The view is only made if it was not made before from the same events.
+    The view is only rendered if it was not rendered before from the same events.
     """
     return judge_data(read_view(documents, path), index)
 
@@ -145,8 +145,9 @@ def read_view(documents: "Documents", path: str) -> bytes | None:
 def write_view(documents: "Documents", path: str, text: str, runtime: str) -> WrittenView:
     """Write the view, unless the file already has this content.
 
-    1. A document that we did not make is never overwritten: this raises a PassdownError.
-    2. A view that was edited by hand or merged by git is first copied below `runtime`, for its owner only.
+    1. A document of somebody else is never overwritten: this raises a PassdownError.
+    2. A view that was edited by hand or merged by git is first copied below `runtime`, readable only by its
+       owner.
     """
     data = text.encode()
     there = read_view(documents, path)
@@ -168,11 +169,11 @@ def write_view(documents: "Documents", path: str, text: str, runtime: str) -> Wr
     return WrittenView(path, before, kept)
 
 
-# --- a `current.md` that somebody else wrote: sessions are told of it until it is migrated (R139) -------
+# --- a `current.md` of somebody else, which sessions are told about until it is migrated (R139) ---------
 
 
 def find_legacy(workspace: "Workspace") -> str:
-    """Return the path of a document that we did not make in the place of the view, or "".
+    """Return the path of somebody else's document in the place of the view, or "".
 
     One that was migrated in this checkout does not count, even if the view is elsewhere on this branch.
     """

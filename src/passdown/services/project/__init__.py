@@ -1,1 +1,1 @@
-"""Set up, pause, install into hosts, search, diagnose and clean a project."""
+"""Set up, pause, install into hosts, search, diagnose and clean up a project."""

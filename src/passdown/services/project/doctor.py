@@ -52,24 +52,24 @@ _PROBE: Final = "passdown-probe"
 
 @record
 class Examination:
-    """Everything that the doctor looks at."""
+    """Everything that `passdown doctor` examines."""
 
     workspace: Annotated[Workspace, "The checkout."]
     fresh: Annotated[Callable[[], Index], "Makes an empty index."]
-    find_leftovers: Annotated[Callable[[], Sequence[str]], "Names the unfinished writes of dead processes."]
-    sweep: Annotated[Callable[[], int], "Removes them, and says how many there were."]
+    find_leftovers: Annotated[Callable[[], Sequence[str]], "Lists the unfinished writes of dead processes."]
+    sweep: Annotated[Callable[[], int], "Removes them, and returns how many there were."]
     variables: Annotated[Mapping[str, str], "The environment."]
     plugin: Annotated[Mapping[str, bytes], "The plugin as it came with the package."]
     installed: Annotated[Sequence[tuple[Host, Mapping[str, bytes]]], "The plugins that hosts have."]
     programs: Annotated[Programs, "Runs programs with nothing in their environment."]
     cache: Annotated[CacheHealth, "Whether the cache can be used."] = CacheHealth.GOOD
-    warnings: Annotated[tuple[str, ...], "What is odd about the settings."] = ()
-    refused: Annotated[str, "Why the settings could not be read at all; then the defaults are used."] = ""
-    no_server: Annotated[PassdownError | None, "Why sessions cannot coordinate through a server."] = None
-    lost: Annotated[str, "Why the file through which sessions coordinate counts as lost."] = ""
-    restored: Annotated[Sequence[str], "When it was restored, and from what."] = ()
+    warnings: Annotated[tuple[str, ...], "Problems of the settings."] = ()
+    refused: Annotated[str, "Why the settings could not be read; the defaults are used then."] = ""
+    no_server: Annotated[PassdownError | None, "Why the coordination server cannot be used."] = None
+    lost: Annotated[str, "Why the coordination file counts as lost."] = ""
+    restored: Annotated[Sequence[str], "When the coordination file was restored, and from what."] = ()
     user_file: Annotated[str, "The user's settings file, by its full path."] = ""
-    sandboxes: Annotated[Sequence[InstallTarget], "The hosts with the plugin and a sandbox of its own."] = ()
+    sandboxes: Annotated[Sequence[InstallTarget], "The hosts that have the plugin and a sandbox."] = ()
 
 
 @record
@@ -81,10 +81,10 @@ class FixResult:
 
 
 def examine(examination: Examination, step: Step | None = None) -> tuple[Finding, ...]:
-    """Return what is wrong with a project; only the cache is written.
+    """Return the findings about a project; only the cache is written.
 
-    All events are read again. Documents are checked except for events and journals, which have checks of
-    their own here.
+    All events are read again. Events and journals have checks of their own here; all other documents are
+    checked as `passdown check` does.
     """
     workspace, fresh = examination.workspace, examination.fresh()
     verdict = verify(workspace, fresh, step)
@@ -128,7 +128,7 @@ def _find_settings(examination: Examination) -> Iterator[Finding]:
 
 
 def _find_rules(workspace: Workspace) -> Iterator[Finding]:
-    """Judge git's rules by their effect; in a project that is not set up, only for files that exist."""
+    """Check git rules by their effect; in a project that is not set up, only for files that exist."""
     if workspace.git_documents is None:
         return
     areas, repository = classify_paths(workspace.settings.paths), workspace.repository
@@ -152,7 +152,7 @@ def _find_rules(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _find_attributes(areas: PathClasses, change: SetupChange) -> Iterator[Finding]:
-    """Name what git may do for want of a rule: change line ends, or report conflicts in the view."""
+    """Find missing attributes, without which git may change line endings or report conflicts in the view."""
     missing = [line for line in attribute_lines(areas) if not has_line(change.before or b"", line)]
     unions = [line for line in missing if line.endswith(UNION)]
     if not unions or len(unions) < len(missing):
@@ -162,7 +162,7 @@ def _find_attributes(areas: PathClasses, change: SetupChange) -> Iterator[Findin
 
 
 def _find_tracked(workspace: Workspace) -> Iterator[Finding]:
-    """Name what git tracks though it belongs to one machine; documents of other tools are left out."""
+    """Find local files that git tracks; documents of other tools are left out."""
     paths = workspace.settings.paths
     tracked = workspace.tracking.tracked(paths.runtime)
     if not tracked.is_known and workspace.documents.is_folder(paths.runtime):
@@ -213,7 +213,7 @@ def _find_journals(workspace: Workspace) -> Iterator[Finding]:
 def _list(documents: Documents, folder: str) -> Sequence[str]:
     try:
         return [path for path in documents.list(folder) if path.endswith(".jsonl")]
-    except StorageError:  # an unreadable folder has nothing that we could check
+    except StorageError:  # there is nothing to check in an unreadable folder
         return ()
 
 
@@ -221,7 +221,7 @@ def _list(documents: Documents, folder: str) -> Sequence[str]:
 
 
 def _find_view(verdict: Verdict) -> Iterator[Finding]:
-    """Judge the view if it is a tracked file; otherwise the next synthesis rewrites it."""
+    """Check the view if it is a tracked file; otherwise the next synthesis rewrites it."""
     place, state = verdict.place, verdict.state
     is_missing = state is ViewState.MISSING
     if not place.is_tracked or state is ViewState.CURRENT or (is_missing and not verdict.event_count):
@@ -293,10 +293,10 @@ def _find_hooks(examination: Examination) -> Iterator[Finding]:
     for host, files in examination.installed:
         for line in map(find_called, read_hook_lines(files.get(f"{PLUGIN}/{HOOKS}", b""))):
             words = split_line(line)
-            outcome = examination.programs.run(words) if words else ProgramResult(1, "it is not a command")
+            outcome = examination.programs.run(words) if words else ProgramResult(1, "not a command")
             if not outcome.is_done:
                 said = [one for one in outcome.text.splitlines() if one.strip()]
-                reason = said[-1] if said else f"it ended with {outcome.code}"
+                reason = said[-1] if said else f"exit code {outcome.code}"
                 yield findings.silent_hooks(host.title, host.name, line, reason)
 
 
@@ -309,21 +309,21 @@ def _find_outdated(examination: Examination) -> Iterator[Finding]:
 
 
 def _find_sandboxes(examination: Examination) -> Iterator[Finding]:
-    """Look which sandboxes may not write where sessions record (C158)."""
+    """Find sandboxes that may not write to the folder where sessions record (C158)."""
     for target in examination.sandboxes:
-        # Settings that cannot be read are the host's to report.
+        # The host itself reports unreadable settings.
         with suppress(PassdownError):
             if plan_sandbox(target).edits:
                 yield findings.closed_sandbox(target.host.title, target.host.name, target.root)
 
 
-# --- mending ----------------------------------------------------------------------------------------
+# --- fixing -----------------------------------------------------------------------------------------
 
 
 def fix_findings(examination: Examination, findings: Sequence[Finding]) -> FixResult:
     """Fix what is safe to fix; report what fails, and continue with the rest.
 
-    1. Rules for git, in marked blocks of our own.
+    1. Git rules are written, in marked blocks of our own.
     2. Unfinished writes of dead processes are removed.
     3. Sessions that never ended are published and ended.
     4. The view is rebuilt last, so that it includes new events.
@@ -333,7 +333,11 @@ def fix_findings(examination: Examination, findings: Sequence[Finding]) -> FixRe
     def write_rules() -> str:
         changes = plan_rules(workspace, is_private=is_private(workspace))
         write_setup(workspace, changes)
-        return f"wrote rules for git: {', '.join(change.shown for change in changes)}"
+        return f"wrote git rules: {', '.join(change.shown for change in changes)}"
+
+    def sweep() -> str:
+        count = examination.sweep()
+        return f"removed {count} unfinished write{'' if count == 1 else 's'}"
 
     def end_sessions() -> str:
         names = [one.account.agent for one in recover(workspace)]
@@ -342,7 +346,7 @@ def fix_findings(examination: Examination, findings: Sequence[Finding]) -> FixRe
     rules = {FindingKind.NOT_IGNORED, FindingKind.LINE_ENDS, FindingKind.VIEW_MERGE}
     steps: tuple[tuple[set[FindingKind], Callable[[], str]], ...] = (
         (rules, write_rules),  # 1
-        ({FindingKind.LEFTOVERS}, lambda: f"removed unfinished writes: {examination.sweep()}"),  # 2
+        ({FindingKind.LEFTOVERS}, sweep),  # 2
         ({FindingKind.SESSION}, end_sessions),  # 3
         ({FindingKind.VIEW}, lambda: f"rebuilt the view: {synthesize(workspace).written.path}"),  # 4
     )
@@ -362,6 +366,6 @@ def fix_findings(examination: Examination, findings: Sequence[Finding]) -> FixRe
 
 
 def read_costs(workspace: Workspace) -> tuple[list[Cost], int]:
-    """Sum up what Passdown measured of itself; also return how many lines cannot be read."""
+    """Summarize the measured costs of Passdown; also return how many lines cannot be read."""
     measures, skipped = parse_measures(read_own_lines(workspace))
     return sum_up(measures), skipped

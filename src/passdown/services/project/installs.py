@@ -1,4 +1,4 @@
-"""Install the plugin into a host, and uninstall it: plan, show, do (C71)."""
+"""Install the plugin into a host, and uninstall it: plan, show, then do it (C71)."""
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
@@ -80,22 +80,22 @@ class InstallTarget:
     """A host on this machine, and everything that an install into it needs."""
 
     host: Host
-    install: Annotated[Install, "How the host takes the plugin."]
+    install: Annotated[Install, "How to install the plugin into the host."]
     programs: Programs
-    data: Annotated[Documents, "The files that we keep for the user."]
-    folder: Annotated[str, "Where they lie."]
+    data: Annotated[Documents, "Our files for this user."]
+    folder: Annotated[str, "The folder of these files."]
     settings: Annotated[UserFile, "The host's settings."]
     plugin: Annotated[Mapping[str, bytes], "The plugin as it came with the package."]
-    line: Annotated[str, "How hooks call us."]
+    line: Annotated[str, "The command line by which hooks call us."]
     can_wrap: Annotated[bool, "Whether the shell of this system can run two status lines."]
-    open_file: Annotated[Callable[[str], UserFile], "Opens a file by its path; links are followed."]
-    sweep: Annotated[Callable[[], None], "Removes folders of ours in which nothing lies."]
-    instructions: Annotated[str, "The path of the project's file of instructions; empty to leave it."] = ""
-    edits: Annotated[bool | None, "Whether hooks judge edits; None to leave it as it is."] = None
-    guard: Annotated[Callable[[str], str], "Lets hooks be quiet where our program is gone."] = str
-    permits: Annotated[bool, "Whether agents are allowed what recording takes."] = True
+    open_file: Annotated[Callable[[str], UserFile], "Opens a file by its path, following links."]
+    sweep: Annotated[Callable[[], None], "Removes empty folders of ours."]
+    instructions: Annotated[str, "The path of the project's instructions file; empty to leave it alone."] = ""
+    edits: Annotated[bool | None, "Whether hooks check edits; None to keep the current state."] = None
+    guard: Annotated[Callable[[str], str], "Makes hooks do nothing where our program is missing."] = str
+    permits: Annotated[bool, "Whether to add the permissions that agents need for recording."] = True
     root: Annotated[str, "The folder that sessions of this project share; empty without a project."] = ""
-    make_root: Annotated[Callable[[], None], "Creates that folder; a sandbox cannot."] = lambda: None
+    make_root: Annotated[Callable[[], None], "Creates that folder, which a sandbox could not."] = lambda: None
 
     @property
     def place(self) -> str:
@@ -115,12 +115,12 @@ class InstallTarget:
 
 @record
 class InstallPlan:
-    """What to do, in this order; empty if it is already done."""
+    """The steps to take, in this order; empty if there is nothing to do."""
 
     files: Annotated[tuple[FileEdit, ...], "Files of the plugin."] = ()
-    commands: Annotated[tuple[Command, ...], "What the host is asked to do."] = ()
+    commands: Annotated[tuple[Command, ...], "The commands for the host to run."] = ()
     edits: Annotated[tuple[FileEdit, ...], "The user's own files: settings, instructions."] = ()
-    notes: Annotated[tuple[str, ...], "What the person should know."] = ()
+    notes: Annotated[tuple[str, ...], "Notes for the user."] = ()
     receipt: Annotated[InstallReceipt | None, "What was there before."] = None
     judges_edits: Annotated[bool, "Whether hooks are called before edits and commands."] = False
 
@@ -134,18 +134,18 @@ class InstallPlan:
 
 
 def plan_install(target: InstallTarget) -> InstallPlan:
-    """Find out what an install lacks; nothing is changed.
+    """Plan what an install still needs; nothing is changed.
 
-    Raises a UsageError if the host is not installed, cannot be asked to judge edits, or has the plugin from
-    another source: two of them would answer every hook twice. Raises a FormatError if the settings cannot be
-    read.
+    Raises a UsageError if the host is not installed, has no hooks before edits, or has the plugin from
+    another source, because two plugins would answer every hook twice. Raises a FormatError if the settings
+    cannot be read.
     """
     program = _need_program(target)
     if target.edits and not target.install.edit_hooks:
-        raise UsageError(f"{target.host.title} has no hook before an edit", hint="repeat without --edits")
+        raise UsageError(f"{target.host.title} has no hook before an edit", hint="leave out --edits")
     noted = _read_noted(target)
     if _is_elsewhere(target, noted):
-        hint = f"remove it first: {target.install.program} {' '.join(target.install.remove[0])}"
+        hint = f"remove it first: `{target.install.program} {' '.join(target.install.remove[0])}`"
         raise UsageError(f"{target.host.title} already has the plugin, from {noted.source}", hint=hint)
     files = tuple(_plan_files(target))
     settings, notes = _plan_settings(target)
@@ -169,12 +169,12 @@ def _need_program(target: InstallTarget) -> str:
     program = target.programs.find(target.install.program)
     if not program:
         hint = f"install {target.host.title} first, or add its folder to PATH"
-        raise UsageError(f"there is no program {target.install.program} on your PATH", hint=hint)
+        raise UsageError(f"{target.install.program} is not on your PATH", hint=hint)
     return program
 
 
 def _read_noted(target: InstallTarget) -> PluginRegistration:
-    """Read what the host's settings say about the plugin."""
+    """Read the plugin's registration from the host's settings."""
     read = read_settings if target.install.is_json else tomllib.loads
     data: object = _told(target.settings, read, _read_text(target.settings))
     found = target.install.read_registration(data)
@@ -186,13 +186,13 @@ def _is_elsewhere(target: InstallTarget, noted: PluginRegistration) -> bool:
 
 
 def _told(file: UserFile, read: Callable[[S], T], data: S) -> T:
-    """Parse a text, or raise a FormatError that names its file."""
+    """Parse a text, or raise a FormatError with the name of its file."""
     try:
         return read(data)
     except Malformed as found:
-        raise FormatError(f"{file.path} {found.problem}", hint="fix it, then repeat") from found
+        raise FormatError(f"{file.path} {found.problem}", hint="fix it and run the command again") from found
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as found:
-        raise FormatError(f"{file.path}: {found}", hint="fix it, then repeat") from found
+        raise FormatError(f"{file.path}: {found}", hint="fix it and run the command again") from found
 
 
 def _read_text(file: UserFile) -> str:
@@ -235,7 +235,7 @@ def find_outdated(
 ) -> tuple[str, ...]:
     """Return the files of an installed plugin that an install would write differently now.
 
-    What the hooks call does not count: another copy of Passdown may have installed them.
+    The command of the hooks does not count: another copy of Passdown may have installed them.
     """
     hooks = installed.get(f"{PLUGIN}/{HOOKS}", b"")
     called = "".join(read_hook_lines(hooks)[:1])
@@ -244,7 +244,7 @@ def find_outdated(
 
 
 def _judges_edits(target: InstallTarget) -> bool:
-    """Return whether hooks are to judge edits: as asked for, else as installed."""
+    """Return whether hooks should check edits: as requested, else as installed."""
     if target.edits is not None:
         return target.edits
     path = f"{target.place}/{PLUGIN}/{HOOKS}"
@@ -264,7 +264,7 @@ def _plan_settings(target: InstallTarget) -> tuple[FileEdit | None, tuple[str, .
 
 
 def _list_settings(target: InstallTarget) -> Iterator[Callable[[str], SettingsChange]]:
-    """Yield what adds something of ours to the host's settings."""
+    """Yield the functions that add our entries to the host's settings."""
     if target.install.has_status_line:
         yield lambda text: put_status_line(text, target.line, can_wrap=target.can_wrap)
     if target.install.rules and target.permits:
@@ -274,7 +274,7 @@ def _list_settings(target: InstallTarget) -> Iterator[Callable[[str], SettingsCh
 
 
 def _needs_root(target: InstallTarget) -> bool:
-    """Return whether the host's sandbox has to be told which folder sessions share (C158)."""
+    """Return whether the host's sandbox must allow the folder that sessions share (C158)."""
     return target.install.has_writable_roots and target.permits and bool(target.root)
 
 
@@ -294,7 +294,7 @@ def _plan_receipt(target: InstallTarget, noted: PluginRegistration) -> InstallRe
 
 
 def plan_sandbox(target: InstallTarget) -> InstallPlan:
-    """Plan only what lets the sandbox of a host write to the folder of this project, if we installed there.
+    """Plan only the entry that lets a host's sandbox write to this project's folder, if installed there.
 
     Raises a FormatError if the settings cannot be read.
     """
@@ -323,9 +323,8 @@ def _read_receipt(target: InstallTarget) -> InstallReceipt | None:
 def install(target: InstallTarget, plan: InstallPlan) -> None:
     """Carry out the plan. Raises a PassdownError if the host refuses; `uninstall` then undoes the rest.
 
-    1. What was there before is recorded before anything changes.
-    2. The host writes the plugin to its settings in its own format, so our edit is planned again on top of
-       that.
+    1. The previous state is recorded before anything changes.
+    2. The host writes the plugin to its settings in its own format, so our edit is planned again after that.
     """
     if plan.receipt is not None:  # 1
         target.data.replace(target.receipt, render_receipt(plan.receipt), local=True)
@@ -352,8 +351,8 @@ def _last_line(text: str) -> str:
 def _write(edit: FileEdit) -> None:
     """Write a file, unless it has changed since it was read."""
     if edit.file.read() != edit.before:
-        hint = "run the command again; the newer text was kept"
-        raise StorageError(f"{edit.file.path} has changed in the meantime; it was not written", hint=hint)
+        hint = "run the command again; nothing was overwritten"
+        raise StorageError(f"{edit.file.path} has changed since; it was not written", hint=hint)
     if edit.after is not None:
         edit.file.documents.replace(edit.file.name, edit.after)
     else:
@@ -364,7 +363,7 @@ def _write(edit: FileEdit) -> None:
 
 
 def plan_uninstall(target: InstallTarget) -> InstallPlan:
-    """Find out what an install left on this machine; nothing is changed.
+    """Plan how to remove everything that an install left on this machine; nothing is changed.
 
     Raises a FormatError if the settings cannot be read.
     """
@@ -393,7 +392,7 @@ def _plan_removal(
     needed = [*([take] if noted.is_noted else []), *([forget] if noted.source else [])]
     program = target.programs.find(target.install.program)
     if needed and not program:
-        return (), (f"there is no program {target.install.program} on your PATH, so it was not called",)
+        return (), (f"{target.install.program} is not on your PATH, so it was not called",)
     return tuple((program, *one) for one in needed), ()
 
 
@@ -443,9 +442,9 @@ def _plan_blocks(target: InstallTarget, receipt: InstallReceipt | None) -> Itera
 
 
 def uninstall(target: InstallTarget, plan: InstallPlan) -> tuple[str, ...]:
-    """Carry out the plan and return what the host refused; the rest is done anyway.
+    """Carry out the plan and return what the host refused; everything else is done anyway.
 
-    The receipt is removed last: after an interruption, the next call finds it.
+    The receipt is removed last, so that the next call finds it after an interruption.
     """
     notes: list[str] = []
     for command in plan.commands:

@@ -1,4 +1,4 @@
-"""Read what was recorded about ourselves: what happened, and what it cost."""
+"""Read what Passdown recorded about itself: what happened, and what it cost."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -19,29 +19,29 @@ _MOST_BYTES: Final = 67_108_864
 
 
 def read_own_lines(workspace: Workspace) -> str:
-    """Return the lines in which hooks and commands record what they did; raise a StorageError if too many."""
+    """Return the lines that hooks and commands recorded; raise a StorageError if the file is too large."""
     texts: list[str] = []
     for documents, path, _ in list_places(workspace, layout.COSTS):
         if documents.exists(path):
             if documents.size(path) > _MOST_BYTES:
-                hint = "move it away; a new one will be started"
+                hint = "move it away; Passdown starts a new one"
                 raise StorageError(f"{path} is over {_MOST_BYTES} bytes, so it is not read", hint=hint)
             texts.append(documents.read(path).decode("utf-8", "replace"))
     return "\n".join(texts)
 
 
 def read_metrics(workspace: Workspace, since: datetime) -> MetricsSummary:
-    """Sum up what happened since an instant."""
+    """Summarize what happened since a time."""
     metrics, skipped = parse_metrics(read_own_lines(workspace))
     return sum_up_metrics(metrics, since, skipped)
 
 
 def find_start_metrics(workspace: Workspace, started: StartedSession) -> Sequence[Metric]:
-    """Return what is worth recording about a start.
+    """Return the metrics of a start.
 
-    1. Sessions that did not end, or ended without us, were published and ended.
-    2. Ledgers were archived because nobody updated them for a day; those of recovered sessions are not old.
-    3. A new session works on the track of another one.
+    1. Recovered sessions, which had not ended or had not published their end.
+    2. Ledgers that were archived because nobody updated them for a day, except those of recovered sessions.
+    3. Other sessions on the track of a new session.
     """
     at = workspace.now()
     found: list[Metric] = []
@@ -59,13 +59,13 @@ def find_start_metrics(workspace: Workspace, started: StartedSession) -> Sequenc
 
 
 def find_manual_metrics(workspace: Workspace, commands: Sequence[str]) -> Sequence[Metric]:
-    """Return the tracker's commands that an agent ran by itself, without their arguments."""
+    """Return metrics for tracker commands that an agent ran by itself, without their arguments."""
     named = [name for command in commands for name in find_verbs(command)]
     return [Metric(MetricKind.MANUAL_BD, workspace.now(), {"command": name}) for name in named]
 
 
 def make_phase_metrics(ended: Iterable[EndedPhase]) -> Sequence[Metric]:
-    """Return how long phases of the test-first cycle took."""
+    """Return metrics for the duration of phases of the test-first cycle."""
     return [
         Metric(
             MetricKind.TDD_CYCLE,
@@ -77,7 +77,7 @@ def make_phase_metrics(ended: Iterable[EndedPhase]) -> Sequence[Metric]:
 
 
 def find_conflicts(workspace: Workspace, session: str, track: str) -> Sequence[Metric]:
-    """Return the other live sessions that work on the same track."""
+    """Return metrics for other live sessions on the same track."""
     others = [one for one in list_live(workspace) if track and one.track == track and one.session != session]
     return [
         Metric(MetricKind.SESSION_CONFLICT, workspace.now(), {"track_id": track, "other_agent": one.agent})

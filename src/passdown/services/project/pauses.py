@@ -13,10 +13,10 @@ from passdown.services.workspace.workspaces import Workspace
 
 @record
 class Pause:
-    """What pauses a project, and since when."""
+    """A pause: what causes it, and since when."""
 
-    by: Annotated[str, "The mark's path, as a person knows it, or the variable's name."]
-    since: Annotated[datetime | None, "Since when; None if nobody knows."] = None
+    by: Annotated[str, "The mark's path as shown to the user, or the variable's name."]
+    since: Annotated[datetime | None, "Since when; None if unknown."] = None
 
 
 def find_pauses(workspace: Workspace, variables: Mapping[str, str]) -> tuple[Pause, ...]:

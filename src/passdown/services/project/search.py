@@ -1,7 +1,7 @@
 """Full-text search over ledgers, archived sessions, events, streams and loops.
 
-Documents that are written once are read once, into an index that each search brings up to date. The ledgers
-of running sessions keep changing and are read every time.
+Documents that are written once are read once, into an index that each search updates. The ledgers of running
+sessions keep changing and are read every time.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 BATCH: Final = 5_000
 BATCH_CHARACTERS: Final = 33_554_432
-"""How much is applied at once; applied batches are kept if a later one is interrupted."""
+"""The size of a batch; applied batches are kept if a later one is interrupted."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ANY: Final = SearchFilter()
@@ -69,45 +69,45 @@ class SearchScope:
 
 @record
 class SearchRequest:
-    """What to search for, and how much of it to show."""
+    """What to search for, and how much to show."""
 
-    text: Annotated[str, "The words."]
-    wanted: Annotated[SearchFilter, "Which documents."] = _ANY
-    limit: Annotated[int, "How many answers."] = 10
-    size: Annotated[int, "How long the line of an answer may be."] = 160
+    text: Annotated[str, "The words to search for."]
+    wanted: Annotated[SearchFilter, "Which documents to search."] = _ANY
+    limit: Annotated[int, "How many matches to return."] = 10
+    size: Annotated[int, "The most characters of a snippet."] = 160
 
 
 @record
 class SearchMatch:
     """A document that was found."""
 
-    kind: Annotated[DocumentKind, "What it is."]
-    name: Annotated[str, "The event's id, or what the document is called."]
-    path: Annotated[str, "The file it lies in, from the root."]
+    kind: Annotated[DocumentKind, "The kind of document."]
+    name: Annotated[str, "The event's id, or the document's name."]
+    path: Annotated[str, "Its file, relative to the root."]
     at: Annotated[datetime, "When it was written."]
-    agent: Annotated[str, "Who wrote it: the agent, else the session; empty when that is not known."]
-    is_retracted: Annotated[bool, "Whether it was taken back."]
-    snippet: Annotated[Snippet, "The line that shows why it was found."]
+    agent: Annotated[str, "The agent that wrote it, else the session; empty if unknown."]
+    is_retracted: Annotated[bool, "Whether it was retracted."]
+    snippet: Annotated[Snippet, "The line that matched."]
     command: Annotated[str, "The command that shows all of it."]
 
 
 @record
 class SearchResults:
-    """What was found, the best first: ledgers of running sessions, then the rest."""
+    """The matches, best first: ledgers of running sessions, then other documents."""
 
-    matches: Annotated[tuple[SearchMatch, ...], "As many as were asked for."]
+    matches: Annotated[tuple[SearchMatch, ...], "The matches, up to the limit."]
     total: Annotated[int, "How many there are."]
-    is_least: Annotated[bool, "Whether there may be still more than `total`."]
+    is_least: Annotated[bool, "Whether there may be even more than `total`."]
 
 
 def search(
     workspace: Workspace, scope: SearchScope, asked: SearchRequest, step: Step | None = None
 ) -> SearchResults:
-    """Bring the index up to date and return the documents that hold every word.
+    """Update the index and return the documents that contain every word.
 
     1. Ledgers of running sessions come first: nothing is newer.
-    2. The others are sorted by relevance (BM25), then the newest first.
-    3. A document that disappeared since it was found is left out.
+    2. The others are sorted by relevance (BM25), then newest first.
+    3. A document that has disappeared since it was found is left out.
 
     Raises a UsageError if there is no word to search for, or too many, and a CacheError if the index cannot
     be used.
@@ -135,12 +135,10 @@ def search(
 def _read_terms(text: str) -> tuple[SearchTerm, ...]:
     terms = parse_query(text)
     if not terms:
-        raise UsageError(
-            "there is no word to search for", hint="give at least one word with letters or digits"
-        )
+        raise UsageError("nothing to search for", hint="type at least one word with letters or digits")
     if sum(len(term.words) for term in terms) > MAX_WORDS:
-        hint = f"search for at most {MAX_WORDS}; a few rare words find more than many"
-        raise UsageError("there are too many words to search for", hint=hint)
+        hint = f"use at most {MAX_WORDS}; a few rare words find the most"
+        raise UsageError("too many words to search for", hint=hint)
     return terms
 
 
@@ -229,7 +227,7 @@ def _read_loop(text: str) -> tuple[datetime | None, str]:
 
 
 def _read_events(name: str, data: bytes) -> Iterator[SearchDocument]:
-    """Yield the events in a file; what cannot be merged is skipped."""
+    """Yield the events in a file, without those that cannot be merged."""
     for member, source in parse_events(name, data).members:
         rank = source.rank
         text = member.data.decode("utf-8", "replace")
@@ -271,7 +269,7 @@ def _show(
 
 
 def _name_of(hit: Hit) -> str:
-    """Return a stream's folder name, a change and its loop, or a record's file name."""
+    """Return the name of a document: a stream's folder, a change and its loop, or a record's file name."""
     if hit.kind is DocumentKind.LOOP:
         change, _, path = hit.file.partition("/")
         return f"{change}/{layout.loop_of(path)}"
@@ -306,7 +304,7 @@ def _find_member(data: bytes, key: str) -> bytes | None:
 def _search_ledgers(
     workspace: Workspace, terms: Sequence[SearchTerm], wanted: SearchFilter, size: int
 ) -> Iterator[SearchMatch]:
-    """Yield the live ledgers that hold every term, the best first, then the newest."""
+    """Yield the live ledgers that contain every term, best first, then newest."""
     if wanted.kinds and DocumentKind.LEDGER not in wanted.kinds:
         return
     texts = list(_read_ledgers(workspace))

@@ -1,4 +1,4 @@
-"""Set up a checkout: plan what is missing, show it, write it; nothing is committed. Remove local files."""
+"""Set up a checkout: plan, show and write what is missing, without a commit. Also remove local files."""
 
 import tomllib
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _KEY_BYTES: Final = 16
 
 
 class SetupChange(NamedTuple):
-    """A file that is created or changed: its content before and after."""
+    """A file to create or change: its content before and after."""
 
     path: str
     before: bytes | None
@@ -54,22 +54,22 @@ class SetupChange(NamedTuple):
 
 @record
 class SetupRequest:
-    """How the user wants the project to be set up."""
+    """How the user wants to set up the project."""
 
-    is_private: Annotated[bool | None, "Keep all files out of git; None leaves it as it is."] = None
+    is_private: Annotated[bool | None, "Keep all files out of git; None keeps the current state."] = None
     commits: Annotated[bool, "Let Passdown commit its own files."] = True
 
 
 @record
 class SetupPlan:
-    """What to write, in this order; empty if the project is set up."""
+    """The files to write, in this order; empty if the project is set up."""
 
     is_private: Annotated[bool, "Whether all files are kept out of git."]
     changes: Annotated[tuple[SetupChange, ...], "The files."]
 
 
 def classify_paths(paths: Paths) -> PathClasses:
-    """Classify the paths as local or shared (C2)."""
+    """Classify paths as local or shared (C2)."""
     return PathClasses(
         local=(paths.runtime, paths.ledgers),
         shared=(paths.handoffs, paths.events, paths.event_archive, paths.archive),
@@ -80,7 +80,7 @@ def classify_paths(paths: Paths) -> PathClasses:
 
 
 def is_initialised(workspace: Workspace) -> bool:
-    """Return whether the user agreed that Passdown runs automatically here (C50)."""
+    """Return whether the user agreed to let Passdown run automatically here (C50)."""
     return workspace.documents.exists(FILE_NAME)
 
 
@@ -92,9 +92,9 @@ def is_private(workspace: Workspace) -> bool:
 
 
 def plan_setup(workspace: Workspace, request: SetupRequest) -> SetupPlan:
-    """Find out what a project lacks.
+    """Plan what a project still needs.
 
-    1. Rules for git come first and `passdown.toml` last: if it exists, so does the rest.
+    1. Git rules come first and `passdown.toml` last: if it exists, everything else does too.
     2. An existing `passdown.toml` is never changed. Raises a UsageError if it contradicts the request.
     3. Without git there are no rules to write.
     """
@@ -112,14 +112,14 @@ def _refuse_other_commits(workspace: Workspace, request: SetupRequest) -> None:
     settings = workspace.settings.commit
     names = [name for name in ("session_end", "handoff", "checkpoint") if getattr(settings, name)]
     if not request.commits and names:
-        hint = f"below [commit], set {', '.join(f'{name} = false' for name in names)}"
+        hint = f"under [commit], set {', '.join(f'{name} = false' for name in names)}"
         raise UsageError(f"{FILE_NAME} exists and was not changed", hint=hint)
 
 
 def plan_rules(workspace: Workspace, *, is_private: bool) -> tuple[SetupChange, ...]:
-    """Find out which rules git lacks; none without git.
+    """Plan the git rules that are missing; none without git.
 
-    A private project leaves no trace in files that others get. What others already have stays as it is.
+    A private project leaves no trace in files that others get. Files that others already have stay unchanged.
     """
     if workspace.git_documents is None:
         return ()
@@ -138,21 +138,21 @@ def plan_rules(workspace: Workspace, *, is_private: bool) -> tuple[SetupChange, 
 
 
 def plan_key(workspace: Workspace, *, is_new: bool) -> SetupChange | None:
-    """Draw the key of a project, in a marked block at the end of its file (C74); None if it has one.
+    """Plan a new key for a project, in a marked block at the end of its file (C74); None if it has one.
 
-    With `is_new` another one is drawn. Raises a UsageError if the project is not set up, or if its file has
-    the section, or a key, that we did not write: the file is the user's.
+    With `is_new`, the key is replaced. Raises a UsageError if the project is not set up, or if the user wrote
+    this section or a key into the file: the file is the user's.
     """
     text = read_if_there(workspace.documents, FILE_NAME)
     if text is None:
-        raise UsageError("the project is not set up", hint="run `passdown init` first")
+        raise UsageError("this project is not set up", hint="run `passdown init` first")
     is_ours = has_block(text, PROJECT_BLOCK)
     if workspace.settings.project.key and not is_new:
         return None
     key = f"p-{workspace.entropy.token(_KEY_BYTES).hex()}"
     if not is_ours and "project" in tomllib.loads(text.decode().replace("\r\n", "\n")):
-        hint = f'write key = "{key}" below [project]'
-        raise UsageError(f"{FILE_NAME} has a section [project] of your own; it was not changed", hint=hint)
+        hint = f'add key = "{key}" under [project]'
+        raise UsageError(f"{FILE_NAME} has a [project] section of your own, so it was not changed", hint=hint)
     return SetupChange(FILE_NAME, text, put_block(text, key_lines(key), PROJECT_BLOCK))
 
 
@@ -173,9 +173,9 @@ def write_setup(workspace: Workspace, changes: tuple[SetupChange, ...]) -> None:
             if is_written:
                 documents.replace(change.path, change.after)
         if not is_written:
-            documents.size(change.path)  # a link, which cannot be reached, is reported as such
-            hint = "run the command again; the newer text was kept"
-            raise StorageError(f"{change.shown} has changed in the meantime; it was not written", hint=hint)
+            documents.size(change.path)  # raises a better error for a link, which cannot be followed
+            hint = "run the command again; nothing was overwritten"
+            raise StorageError(f"{change.shown} has changed since; it was not written", hint=hint)
 
 
 # --- removing -------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class PurgeableFile(NamedTuple):
 
 
 def list_local(workspace: Workspace) -> Sequence[PurgeableFile]:
-    """List a project's local files: journals and caches in git's folder, ledgers, state."""
+    """List a project's local files: journals and caches in git's folder, ledgers and state."""
     found: list[PurgeableFile] = []
     if (git := workspace.git_documents) is not None:
         found += [PurgeableFile(git, path, layout.shown_in_git(path)) for path in git.list(layout.OURS)]
@@ -205,5 +205,5 @@ def list_local(workspace: Workspace) -> Sequence[PurgeableFile]:
 
 
 def purge(files: Sequence[PurgeableFile]) -> int:
-    """Remove local files and return how many; a file that changes in the meantime stays."""
+    """Remove local files and return how many; a file that changes meanwhile stays."""
     return sum(one.documents.remove(one.path, one.documents.read(one.path)) for one in files)

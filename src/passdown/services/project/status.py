@@ -1,4 +1,4 @@
-"""The state of a project at a glance: how many handoffs there are, and how the search index stands."""
+"""The state of a project at a glance: the number of handoffs, and the state of the search index."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -26,7 +26,7 @@ class IndexHealth(StrEnum):
 
 @record
 class HandoffCount:
-    """How many handoffs there are, streams and records together."""
+    """The number of handoffs, streams and records together."""
 
     count: Annotated[int, "How many there are."]
     last_at: Annotated[datetime | None, "When the last one was written; None if there is none."]

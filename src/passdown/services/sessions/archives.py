@@ -1,4 +1,4 @@
-"""Archive ledgers: a session's record is archived before its ledger is removed (S0, R18 to R20)."""
+"""Archive ledgers: write a session's record before its ledger is removed (S0, R18 to R20)."""
 
 import hashlib
 from collections.abc import Collection, Sequence
@@ -42,7 +42,7 @@ from passdown.services.sessions.other_documents import publish_ledger
 from passdown.services.workspace.workspaces import Workspace
 
 STALE_AFTER: Final = timedelta(hours=24)
-"""How long after its last update a ledger becomes stale (R18)."""
+"""The time without updates after which a ledger is stale (R18)."""
 
 STALE: Final = "stale"
 SESSION_END: Final = "session-end"
@@ -55,14 +55,14 @@ _HASH_SIZE: Final = 16
 
 @record
 class ArchivedLedger:
-    """A record in the archive, and what became of the ledger."""
+    """The result of archiving a ledger."""
 
-    path: Annotated[str, "The record's path from the root; empty when there was nothing to record."]
-    session: Annotated[str, "Whose record it is."]
-    trigger: Annotated[str, "What made it."]
-    ledger: Annotated[str, "The ledger's path from the root."]
-    is_removed: Annotated[bool, "Whether the ledger is gone."]
-    redacted: Annotated[tuple[str, ...], "The rules by which secrets were taken out."] = ()
+    path: Annotated[str, "The record's path, relative to the root; empty if there was nothing to record."]
+    session: Annotated[str, "The session."]
+    trigger: Annotated[str, "What triggered it."]
+    ledger: Annotated[str, "The ledger's path, relative to the root."]
+    is_removed: Annotated[bool, "Whether the ledger was removed."]
+    redacted: Annotated[tuple[str, ...], "The rules that found the removed secrets."] = ()
 
 
 @record
@@ -83,11 +83,11 @@ def archive_ledger(
 ) -> ArchivedLedger:
     """Archive and remove the ledger of a session, unless it is kept; unbind track and task (R38).
 
-    1. Edits by hand are taken in first. If the ledger says more than the journal, the record includes all of
+    1. Manual edits are recorded first. If the ledger has more than the journal, the record includes all of
        it.
-    2. The record is written, durably and under a name of its own; an ended session that has nothing of its
-       own to tell leaves none (C163).
-    3. Only then is the ledger removed, if it is still the one that was read.
+    2. The record is written durably, under an unused name. An ended session without facts of its own has no
+       record (C163).
+    3. Only then is the ledger removed, if it has not changed since it was read.
 
     Raises a StorageError if the record could not be written; then the ledger stays.
     """
@@ -105,7 +105,7 @@ def archive_ledger(
     if keep and opened is not None:
         write_back(workspace, opened)
     elif is_here:
-        # The journal has it; a state file that cannot be written now is written by the next update.
+        # The journal has everything; the next update writes the state file.
         with suppress(StorageError):
             write_state(workspace, read_account(workspace, account.session))
     return ArchivedLedger(
@@ -119,7 +119,7 @@ def archive_ledger(
 
 
 def _shared_text(found: _Found, account: Account) -> str:
-    """Return the text of a ledger without what must stay on this machine (C61), else unchanged."""
+    """Return the text of a ledger, without parts that must stay on this machine (C61)."""
     ledger = replace(found.ledger, read=())
     if account.goal and not may_leave(account.goal):
         ledger = replace(ledger, goal="")
@@ -131,11 +131,11 @@ def _shared_text(found: _Found, account: Account) -> str:
 def archive_stale(workspace: Workspace, live: Collection[str] = ()) -> Sequence[ArchivedLedger]:
     """Archive the ledgers here that are no longer in use (R19).
 
-    1. Those of sessions that ended and whose journals are published.
-    2. Any others that were not updated for more than 24 hours, unless the session is running (C62).
+    1. Those of ended sessions whose journals are published.
+    2. Others that were not updated for more than 24 hours, unless their session is running (C62).
 
-    A ledger that cannot be read stays where it is, and so does one whose record cannot be written now. One
-    that git tracks and that no journal of this machine made is somebody's document, and stays, too.
+    Ledgers stay if they cannot be read, or if their record cannot be written now. A ledger that git tracks
+    and that has no journal on this machine is somebody's document, and stays too.
     """
     accounts = {(account.label, account.start.ledger): account for account in read_accounts(workspace)}
     archived: list[ArchivedLedger] = []
@@ -158,7 +158,7 @@ def archive_stale(workspace: Workspace, live: Collection[str] = ()) -> Sequence[
 
 
 def _judge(workspace: Workspace, ledger: Ledger, account: Account) -> str:
-    """Return why a ledger is to be archived; empty if it is not."""
+    """Return why a ledger should be archived; empty if it should not."""
     if account.is_published:  # 1
         return STALE if account.end_reason == RECOVERED else SESSION_END
     updated = ledger.updated
@@ -166,7 +166,7 @@ def _judge(workspace: Workspace, ledger: Ledger, account: Account) -> str:
 
 
 def _archive_foreign(workspace: Workspace, path: str, found: _Found) -> ArchivedLedger:
-    """Archive a ledger without a journal here, all of it; what it says is published first, for everybody."""
+    """Archive a ledger without a journal here in full, after publishing its facts."""
     publish_ledger(workspace, found.ledger, STALE)
     handoff = handoff_from_ledger(found.ledger, workspace.now(), STALE)
     record = write_record(workspace, handoff, found.data.decode())
@@ -181,7 +181,7 @@ def _archive_foreign(workspace: Workspace, path: str, found: _Found) -> Archived
 
 
 def _remove(workspace: Workspace, path: str, found: _Found) -> bool:
-    """Remove an archived ledger; if that fails it stays, and nothing is lost."""
+    """Remove an archived ledger; if that fails, it stays and nothing is lost."""
     try:
         return workspace.documents.remove(path, found.data, kept=True)
     except StorageError:
@@ -191,7 +191,7 @@ def _remove(workspace: Workspace, path: str, found: _Found) -> bool:
 def _write_ledger_record(
     workspace: Workspace, account: Account, handoff: Handoff, found: _Found | None
 ) -> str:
-    """Write the record of a session, and return its path; empty if the session ended and said nothing."""
+    """Write a session's record and return its path; empty if it ended without facts of its own."""
     is_more = found is not None and found.ledger != show_ledger(account, workspace.show_time)
     is_over = account.ended_at is not None
     if is_over and not is_more and not own_lines(account.session, workspace.journals.read(account.session)):
@@ -200,7 +200,7 @@ def _write_ledger_record(
 
 
 def _fill(workspace: Workspace, account: Account, reading: LedgerReading) -> _Found | None:
-    """Return a ledger that was read, with what the session knows now; None if it is not the session's own."""
+    """Return the session's ledger, updated with what it knows now; None if it is not its own."""
     if reading.problems or reading.ledger.session_id != account.label:
         return None
     ledger = parse_ledger(render_filled(workspace, account, reading))
@@ -216,7 +216,7 @@ def _read_own(workspace: Workspace, account: Account) -> _Found | None:
 
 
 def _read(workspace: Workspace, path: str) -> _Found | None:
-    """Read a ledger; return None if there is none, or it has errors."""
+    """Read a ledger; return None if it does not exist or has errors."""
     try:
         data = workspace.documents.read(path)
         ledger = parse_ledger(data.decode("utf-8"))
@@ -227,7 +227,7 @@ def _read(workspace: Workspace, path: str) -> _Found | None:
 
 
 def write_record(workspace: Workspace, handoff: Handoff, ledger: str = "") -> str:
-    """Write a session's record under an unused name, the same record only once; return its path."""
+    """Write a session's record under an unused name, unless it already exists; return its path."""
     documents = workspace.documents
     folder = workspace.settings.paths.archive
     at = handoff.at or workspace.now()
@@ -239,9 +239,9 @@ def write_record(workspace: Workspace, handoff: Handoff, ledger: str = "") -> st
 
 
 def read_checkout_state(workspace: Workspace, account: Account, *, for_record: bool = False) -> CheckoutState:
-    """Return the state around a session: branch, last commit, and hashes of its files.
+    """Return the state of a session's checkout: branch, last commit, and hashes of its files.
 
-    Only a record tells new files from changed ones; git is not started for anything else.
+    Only for a record is git started, to distinguish new files from changed ones.
     """
     is_here = account.start.checkout == workspace.root and account.ended_at is None
     paths = [entry.text for entry in account.of(FactKind.FILE)][-_MOST_FILES:]
@@ -256,13 +256,13 @@ def read_checkout_state(workspace: Workspace, account: Account, *, for_record: b
 
 
 def hash_files(workspace: Workspace, paths: Sequence[str]) -> tuple[FileHash, ...]:
-    """Return the hash of each file; empty for one that cannot be read or is too large."""
+    """Return the hash of each file; empty if it cannot be read or is too large."""
     return tuple(FileHash(path, _hash(workspace, path)) for path in paths)
 
 
 def _hash(workspace: Workspace, path: str) -> str:
     documents = workspace.documents
-    if normal_path(path) is None:  # a journal or a handoff names it
+    if normal_path(path) is None:  # the path comes from a journal or a handoff
         return ""
     try:
         data = documents.read(path) if documents.size(path) <= _MOST_BYTES else None

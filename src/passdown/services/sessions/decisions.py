@@ -1,4 +1,4 @@
-"""Find what is decided under a key, in events and in the journals of this clone (C151)."""
+"""Find the decisions under a key, in events and in the journals of this clone (C151)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -32,12 +32,13 @@ _MOST: Final = 1_000
 
 
 class Decisions:
-    """What is decided, as a session knows it: each key is looked up once."""
+    """The decisions that a session knows; each key is looked up once."""
 
     def __init__(self, workspace: Workspace, account: Account, *, only_own: bool = False) -> None:
-        """Bring the index up to date; raise a CacheError if it cannot be used.
+        """Update the index; raise a CacheError if it cannot be used.
 
-        With `only_own`, what other sessions have not published is left out: nobody told this one of it.
+        With `only_own`, unpublished decisions of other sessions are left out: this session does not know
+        them.
         """
         self._workspace = workspace
         self._account = account
@@ -46,20 +47,20 @@ class Decisions:
         update_index(workspace.log, workspace.index)
 
     def find(self, key: str) -> KeyHistory:
-        """Return the decision that holds under a key, and the one that it replaced."""
+        """Return the decision in force under a key, and the one it replaced."""
         name = make_key(key)
         if name not in self._known:
             self._known[name] = read_history(self._read(name))
         return self._known[name]
 
     def _read(self, key: str) -> Sequence[Fact]:
-        """Read all that was said under a key, without what is dated so far ahead that it counts nowhere."""
+        """Read everything said under a key, except facts that are dated too far ahead to count."""
         index = self._workspace.index
         facts = [*index.said(FactKind.DECISION.value, key)]
         for session in self._workspace.journals.mentioning(dump(key)):
             if self._only is not None and session not in self._only:
                 continue
-            covered = index.published(session).line  # events tell of those lines, and may move them in time
+            covered = index.published(session).line  # events have those lines, possibly with other times
             lines = (line for line in self._workspace.journals.read(session) if line.seq > covered)
             said = map(tell, facts_of(session, lines))
             facts += [fact for fact in said if is_about(fact, FactKind.DECISION.value, key)]
@@ -75,11 +76,11 @@ class Decisions:
         return None if is_own(held, self._account, [*self._before()]) else held
 
     def choose_key(self, new: NewFact) -> str:
-        """Return the key of a decision under which it replaces nothing."""
+        """Return a key under which the decision replaces nothing."""
         return choose_key(new, lambda key: self.find(key).held)
 
     def _before(self) -> Iterator[str]:
-        """Name the sessions that this one continues, however many there are; one that is fresh does not."""
+        """Yield all sessions that this one continues, up to a fresh one."""
         seen, start = set[str](), self._account.start
         while start.continues and not start.is_fresh and start.continues not in seen:
             seen.add(start.continues)
@@ -88,20 +89,20 @@ class Decisions:
 
 
 class PlannedDecision(NamedTuple):
-    """What a decision would do."""
+    """What a decision would do if it were recorded."""
 
     fact: NewFact
-    """The decision with its key, and with the reason that is known if it says the same."""
+    """The decision with its key; if it repeats the one in force, with the known reason."""
     replaces: tuple[Fact, ...] = ()
-    """What it replaces and says in other words, the newest first: more than one if they contradict."""
+    """The different decisions it replaces, newest first: more than one if they contradict each other."""
     free_key: str = ""
-    """If what it replaces is another session's: a key under which it replaces nothing."""
+    """If it would replace another session's decision: a key under which it replaces nothing."""
     speaker: Account = _NOBODY
-    """The session that decides, which speaks after all that was said of the key."""
+    """The deciding session, with a time later than everything said about the key."""
 
 
 def plan_decision(workspace: Workspace, account: Account, new: NewFact) -> PlannedDecision:
-    """Find what a decision replaces; one without a key gets one under which it replaces nothing."""
+    """Find what a decision would replace; one without a key gets a key under which it replaces nothing."""
     decisions = Decisions(workspace, account)
     if not new.key:
         new = new._replace(key=slug(new.text))
@@ -127,13 +128,13 @@ def need_replaceable(workspace: Workspace, planned: PlannedDecision) -> None:
         f"{one.text} ({one.agent}, {age_words(workspace.now() - one.at)} ago)" for one in planned.replaces
     )
     raise HeldError(
-        f"{planned.fact.key} is decided already: {shown}",
-        hint=f"add --replace to replace {what}, or use another key, such as {planned.free_key}",
+        f"{planned.fact.key} is already decided: {shown}",
+        hint=f"add --replace to replace {what}, or choose another key, such as {planned.free_key}",
     )
 
 
 def find_history(workspace: Workspace, account: Account, key: str) -> KeyHistory:
-    """Return the decision that holds under a key, and the one that it replaced; nothing without a cache."""
+    """Return the decision in force under a key, and the one it replaced; nothing without a cache."""
     try:
         return Decisions(workspace, account).find(key)
     except CacheError:
@@ -141,14 +142,14 @@ def find_history(workspace: Workspace, account: Account, key: str) -> KeyHistory
 
 
 def retract_only(new: NewFact, gone: Iterable[Fact]) -> NewFact:
-    """Let a retraction of a decision take out these statements and no others of its key."""
+    """Limit the retraction of a decision to these statements of its key."""
     return new._replace(others=(*new.others, *write_replaced(filter(None, map(name_statement, gone)))))
 
 
 def read_contested(workspace: Workspace) -> Sequence[Sequence[Fact]]:
-    """Return the decisions of each key that did not know of each other, the newest key first.
+    """Return the contested decisions of each key, newest key first.
 
-    Those that sessions here have not published yet count, too. Without a cache there are none.
+    Unpublished decisions of sessions here count too. Without a cache there are none.
     """
     try:
         decisions = Decisions(workspace, _NOBODY)
@@ -163,17 +164,17 @@ def read_contested(workspace: Workspace) -> Sequence[Sequence[Fact]]:
 
 
 def find_contested_key(workspace: Workspace, text: str) -> str:
-    """Return the only contested key that a text names, or whose decision begins so; else an empty text."""
+    """Return the only contested key that a text names, or whose decision starts with it; else empty."""
     contested = [(facts[0].key, [one.text for one in facts]) for facts in read_contested(workspace)]
     found = find_named(text, [(key, (key, *texts)) for key, texts in contested])
     return found[0] if len(found) == 1 else ""
 
 
 def name_replaced(workspace: Workspace, account: Account, said: Sequence[NewFact]) -> Sequence[NewFact]:
-    """Let decisions, and retractions of them, name what is in force for the session that says them (C162).
+    """Add to decisions, and retractions of them, the names of what is in force for their session (C162).
 
-    What is carried on replaces what the first statement replaced. Where nobody can look, nothing is named.
-    What others here have not published is not in force for it, unless a command showed it and named it.
+    A carried-on decision replaces what its original replaced. Without a cache, nothing is named. Unpublished
+    decisions of others are not in force for the session, unless a command showed them and named them.
     """
     wanted = {one: key for one in said if (key := _key_to_name(one))}
     if not wanted:
@@ -187,7 +188,7 @@ def name_replaced(workspace: Workspace, account: Account, said: Sequence[NewFact
 
 
 def _key_to_name(new: NewFact) -> str:
-    """Return the key of a decision that is stated or taken back and does not say yet what it replaces."""
+    """Return the key of a decision or its retraction that does not name yet what it replaces; else empty."""
     if new.origin is not None or any(name == REPLACES for name, _ in new.others):
         return ""
     if new.kind is FactKind.DECISION:
@@ -196,9 +197,9 @@ def _key_to_name(new: NewFact) -> str:
 
 
 def keep_apart(workspace: Workspace, account: Account, edits: Sequence[NewFact]) -> Sequence[NewFact]:
-    """Keep decisions that were written into a ledger under another session's key under a free one.
+    """Move decisions that were written into a ledger under another session's key to a free key.
 
-    What the row said before is not retracted then: that would take out the other's decision.
+    The old text of such a row is not retracted: that would retract the other session's decision.
     """
     decisions = Decisions(workspace, account)
     taken = {

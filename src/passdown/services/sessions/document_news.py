@@ -1,4 +1,4 @@
-"""What a document says that no event and no journal of this machine tells (C147)."""
+"""Find facts of a document that no event and no journal of this machine has (C147)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -17,15 +17,15 @@ _RECENT: Final = 100
 _HELD: Final = 1_000
 
 ToldName = tuple[str, str, str]
-"""What a fact says: its kind, the key of a decision or phase, and the text on one line."""
+"""The content of a fact: its kind, the key of a decision or phase, and the text on one line."""
 
 
 def find_news(workspace: Workspace, facts: Sequence[Fact], stream: str = "") -> Sequence[Fact]:
-    """Return those facts of a document that nobody tells, whether it still holds or not.
+    """Return the facts of a document that are not known here, whether in force or not.
 
-    1. Nearly everything is found in the index, word by word.
-    2. A document shows some facts in other words: on one line, or next steps before others were added. So the
-       rest is compared with what holds, with the last events of the stream, and with journals.
+    1. Nearly all facts are found in the index, by their exact text.
+    2. Some facts differ in a document: line breaks are gone, or later next steps are missing. So the others
+       are compared with the facts in force, the last events of the stream, and journals.
     """
     update_index(workspace.log, workspace.index)
     stated = workspace.index.stated(facts)  # 1

@@ -1,4 +1,4 @@
-"""Write facts into journals, and read what they add up to."""
+"""Write facts into journals, and fold journals into accounts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -17,12 +17,12 @@ _CHAIN: Final = 20
 
 
 def read_account(workspace: Workspace, session: str) -> Account:
-    """Add up the journal of a session; an account without a start for one that has none."""
+    """Fold the journal of a session; without a journal, the account has no start."""
     return workspace.accounts.fold(session, workspace.journals.read(session))
 
 
 def only_of_track(workspace: Workspace, account: Account) -> Account:
-    """Return an account without what the session said of other tracks; all of it without a track."""
+    """Return an account without facts about other tracks; unchanged if the session has no track."""
     if not account.track:
         return account
     lines = workspace.journals.read(account.session)
@@ -34,7 +34,7 @@ def only_of_track(workspace: Workspace, account: Account) -> Account:
 def read_labelled(workspace: Workspace, label: str | None) -> Account:
     """Return the session that a ledger names, by our id or the user's; an empty account if there is none.
 
-    Of several that the user called the same, it is the one that has not ended, or else the newest.
+    Of several with the same user's id, it is the one that has not ended, or else the newest.
     """
     if not label:
         return Account()
@@ -46,7 +46,7 @@ def read_labelled(workspace: Workspace, label: str | None) -> Account:
 
 
 def read_accounts(workspace: Workspace) -> Sequence[Account]:
-    """Add up every journal of the project, in the order in which the sessions began."""
+    """Fold every journal of the project, in the order in which the sessions began."""
     return _fold_all(workspace, workspace.journals.sessions())
 
 
@@ -57,7 +57,7 @@ def _fold_all(workspace: Workspace, sessions: Iterable[str]) -> Sequence[Account
 
 
 def read_before(workspace: Workspace, name: str) -> Iterator[Account]:
-    """Follow the sessions that are gone on from, from that one on; events tell of the oldest of many."""
+    """Yield a session and those it continues; very old ones are only found in events."""
     left = set(workspace.journals.sessions())
     for _ in range(_CHAIN):
         account = read_account(workspace, name) if name in left else Account()
@@ -69,7 +69,7 @@ def read_before(workspace: Workspace, name: str) -> Iterator[Account]:
 
 
 def name_now(workspace: Workspace, account: Account) -> str:
-    """Return what the present step of a session is called; what it carried on is over if that session is."""
+    """Return the title of a session's current step; a carried-on step is over if its session is."""
     if account.now is None:
         return "now"
     owner = account
@@ -79,13 +79,13 @@ def name_now(workspace: Workspace, account: Account) -> str:
 
 
 def newest_first(workspace: Workspace) -> Sequence[str]:
-    """Name the sessions that have a journal, the one that grew last first."""
+    """Return the sessions that have a journal, the last changed first."""
     names = workspace.journals.sessions()
     return sorted(names, key=lambda name: (workspace.journals.changed(name), name), reverse=True)
 
 
 def read_open(workspace: Workspace) -> Sequence[Account]:
-    """Add up the journals whose last line does not say that all was published; the others are not read."""
+    """Fold the journals whose last line is not a published end; the others are not read."""
     return [
         account for account in _fold_all(workspace, _open_sessions(workspace)) if not account.is_published
     ]
@@ -99,14 +99,14 @@ def _open_sessions(workspace: Workspace) -> Iterator[str]:
 
 
 def write_fact(workspace: Workspace, session: str, fact: Fact) -> JournalLine:
-    """Append a fact; when this returns it survives a power cut. Raises a StorageError when it does not."""
+    """Append a fact durably, so that it survives a power cut; raise a StorageError if that fails."""
     return workspace.journals.append(session, lambda seq: JournalLine(seq=seq, fact=fact))
 
 
 def make_line(
     workspace: Workspace, account: Account, new_fact: NewFact, provenance: Provenance, seq: int
 ) -> JournalLine:
-    """Make the line that says something; what is carried on keeps its author and its time."""
+    """Make the line for a new fact; a carried-on fact keeps its author and time."""
     fact = make_fact(workspace, account, new_fact, provenance)
     if new_fact.origin is None:
         return JournalLine(seq=seq, fact=fact)
@@ -125,17 +125,17 @@ def make_line(
 def append_fact(
     workspace: Workspace, account: Account, new_fact: NewFact, provenance: Provenance = Provenance.STATED
 ) -> JournalLine:
-    """Append what a session says, stamped and signed; raise a UsageError when it is too long for a line."""
+    """Append a fact with time and author; raise a UsageError if it is too long for a line."""
     return append_facts(workspace, account, [new_fact], provenance)[0]
 
 
 def append_facts(
     workspace: Workspace, account: Account, new_facts: Sequence[NewFact], provenance: Provenance
 ) -> Sequence[JournalLine]:
-    """Append all that a session says in one write; nothing if one of them is too long for a line."""
+    """Append facts in one write; raise a UsageError and write nothing if one is too long for a line."""
     for one in new_facts:
         if not fits_a_line(one):
-            hint = f"say it in at most {MAX_CHARS} characters; put longer text into a file"
+            hint = f"shorten it to {MAX_CHARS} characters; put longer text in a file"
             raise UsageError(f"{one.kind.value}: a text of {len(one.text)} characters is too long", hint=hint)
     return workspace.journals.extend(
         account.session,
@@ -147,7 +147,7 @@ def append_facts(
 
 
 def make_fact(workspace: Workspace, account: Account, new_fact: NewFact, provenance: Provenance) -> Fact:
-    """Stamp and sign what a session says."""
+    """Make a fact of a session, with time and author."""
     return Fact(
         kind=new_fact.kind.value,
         text=_writable(new_fact.text),
@@ -162,10 +162,10 @@ def make_fact(workspace: Workspace, account: Account, new_fact: NewFact, provena
 
 
 def _writable(text: str) -> str:
-    """Show bytes that were no text as escapes: what cannot be written down would be lost."""
+    """Escape bytes that are not text, which could not be written otherwise."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def write_heartbeat(workspace: Workspace, account: Account, key: str = "") -> JournalLine:
-    """Give a sign of life; a key says after what."""
+    """Write a heartbeat; its key tells what it follows."""
     return append_fact(workspace, account, NewFact(FactKind.HEARTBEAT, "alive", key), Provenance.OBSERVED)

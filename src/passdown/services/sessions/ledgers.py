@@ -1,4 +1,4 @@
-"""Maintain a session's ledger: take in edits by hand, record new facts, and render it."""
+"""Maintain a session's ledger: record manual edits and new facts, and render it."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -42,48 +42,42 @@ from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
 
 ROUNDS: Final = 3
-"""How often to try to take in a ledger that is being edited."""
+"""How often to retry while a ledger is being edited."""
 
-_LONG: Final = f"cut it to {MAX_CHARS} characters; put longer text into a file"
-_STATE_HINT: Final = (
-    "it has the session's values again; change those with `passdown track bind` or in the ledger"
-)
-_BUSY: Final = "it was not changed; `passdown status` lists the sessions"
+_LONG: Final = f"shorten it to {MAX_CHARS} characters; put longer text in a file"
+_STATE_HINT: Final = "restored the session's values; change them with `passdown track bind` or in the ledger"
+_BUSY: Final = "not changed; run `passdown status` to see the sessions"
 
 
 @record
 class LedgerUpdate:
-    """The state of the ledger after an update."""
+    """The result of updating a ledger."""
 
-    account: Annotated[Account, "What the session knows now."]
-    edits: Annotated[int, "How many facts were taken in from edits by hand."] = 0
-    problems: Annotated[
-        tuple[Problem, ...], "Why the ledger was left as it is; empty when it was written."
-    ] = ()
-    is_elsewhere: Annotated[bool, "Whether the ledger lies in another checkout, and catches up there."] = (
-        False
-    )
+    account: Annotated[Account, "The updated account."]
+    edits: Annotated[int, "How many facts came from manual edits."] = 0
+    problems: Annotated[tuple[Problem, ...], "Why the ledger was not written; empty if it was."] = ()
+    is_elsewhere: Annotated[bool, "Whether the ledger is in another checkout, and is updated there."] = False
 
 
 @record
 class LedgerReading:
-    """The ledger as it is on disk."""
+    """A ledger as it is on disk."""
 
     ledger: Ledger
     text: str
     data: bytes = b""
     problems: tuple[Problem, ...] = ()
     late: tuple["LedgerReading", ...] = ()
-    """What was displaced from it, and is to be added to it."""
+    """Texts that were displaced from it and must be added again."""
 
 
 @record
 class OpenedLedger:
-    """A ledger whose edits by hand are in the journal."""
+    """A ledger whose manual edits are in the journal."""
 
-    session: Annotated[str, "Whose ledger it is."]
-    reading: Annotated[LedgerReading, "What it said."]
-    edits: Annotated[int, "How many facts were taken in."]
+    session: Annotated[str, "The session."]
+    reading: Annotated[LedgerReading, "The ledger that was read."]
+    edits: Annotated[int, "How many facts were recorded."]
 
 
 def update_ledger(
@@ -94,13 +88,13 @@ def update_ledger(
     provenance: Provenance = Provenance.STATED,
     rounds: int = ROUNDS,
 ) -> LedgerUpdate:
-    """Record new facts, and bring ledger and journal up to date with each other.
+    """Record new facts, and bring ledger and journal in sync.
 
-    1. Edits made by hand since the last rendering are journalled first.
-    2. Then the new facts; from here on they cannot be lost, whatever happens to the ledger.
-    3. Then the ledger is rendered, changing only the lines that differ. A ledger that cannot be read is left
-       as it is, and reported. If it was edited in the meantime, it is taken in again.
-    4. The ledger of a session in another checkout is left alone: it catches up there.
+    1. Manual edits since the last rendering are journalled first.
+    2. Then the new facts are journalled; from then on they cannot be lost, whatever happens to the ledger.
+    3. Then the ledger is rendered, changing only lines that differ. An unreadable ledger is left unchanged
+       and reported. If it was edited meanwhile, this starts again.
+    4. The ledger of a session in another checkout is not touched: it is updated there.
 
     Raises a StorageError only if a fact could not be journalled, and a UsageError for a fact that is too
     long.
@@ -114,14 +108,15 @@ def update_ledger(
 
 
 def open_ledger(workspace: Workspace, account: Account) -> OpenedLedger:
-    """Read the ledger of a session and journal what was edited by hand; the file stays as it is.
+    """Read the ledger of a session and journal manual edits; the file is not changed.
 
-    If its checkout is on another branch by now, that is journalled, too.
+    If its checkout is on another branch now, that is journalled too.
 
-    1. First comes what an earlier rendering displaced, because somebody edited the ledger at that moment. The
-       next rendering adds what it says beside facts.
-    2. If that cannot be read, it is put back, for somebody to repair, and what was there is displaced.
-    3. If it was the ledger of a session that ended, it belongs into the journal of that session.
+    1. Texts that an earlier rendering displaced, because somebody edited the ledger at that moment, come
+       first. The next rendering adds their lines that are not facts.
+    2. If a displaced text cannot be read, it is put back for somebody to repair, and the ledger is displaced
+       instead.
+    3. Edits of an ended session's ledger belong in the journal of that session.
     """
     branch = show_place(workspace, account).branch
     if branch != account.branch:
@@ -134,7 +129,7 @@ def open_ledger(workspace: Workspace, account: Account) -> OpenedLedger:
     reading = read_ledger(workspace, account)
     if not reading.problems:
         long = [one for one in _edits(workspace, account, reading.ledger) if not fits_a_line(one)]
-        problems = tuple(error(1, one.kind.value, "is too long to take in", _LONG) for one in long)
+        problems = tuple(error(1, one.kind.value, "is too long to record", _LONG) for one in long)
         reading = replace(reading, problems=problems)
     if not reading.problems:
         edits += _take_in(workspace, account, reading.ledger)
@@ -148,7 +143,7 @@ def open_ledger(workspace: Workspace, account: Account) -> OpenedLedger:
 
 
 def _take_in(workspace: Workspace, account: Account, ledger: Ledger) -> int:
-    """Journal what was edited by hand, if it is not there yet; return how many facts that were."""
+    """Journal manual edits that are not there yet; return the number of facts."""
     if not _edits(workspace, account, ledger):
         return 0
 
@@ -166,7 +161,7 @@ def _take_in(workspace: Workspace, account: Account, ledger: Ledger) -> int:
 
 
 def _tell_moved(workspace: Workspace, account: Account, ledger: Ledger, facts: Sequence[Fact]) -> None:
-    """Say which rows are kept under another key, because theirs has another session's decision (C151)."""
+    """Warn about rows recorded under another key, because another session decided theirs (C151)."""
     if not any(fact.kind == FactKind.DECISION for fact in facts):
         return
     rows = {text: key for key, text in (split_decision(row.decision) for row in ledger.decisions)}
@@ -174,13 +169,13 @@ def _tell_moved(workspace: Workspace, account: Account, ledger: Ledger, facts: S
         key = rows.get(fact.text, fact.key)
         if fact.kind == FactKind.DECISION and fact.key != key:
             workspace.warn(
-                f"{account.start.ledger}: {key} is the key of another session's decision; "
-                f"your row is kept as {fact.key}"
+                f"{account.start.ledger}: another session already decided {key}; "
+                f"your row was recorded as {fact.key}"
             )
 
 
 def _take_in_elsewhere(workspace: Workspace, account: Account, ledger: Ledger) -> bool:
-    """Journal edits of a ledger that lay in the same place for another session; return if it is known."""
+    """Journal edits of another session's ledger with the same path; return whether that session is known."""
     owner = Account()
     if ledger.session_id not in {account.label, account.session}:
         owner = read_labelled(workspace, ledger.session_id)
@@ -191,11 +186,12 @@ def _take_in_elsewhere(workspace: Workspace, account: Account, ledger: Ledger) -
 
 
 def take_in_late(workspace: Workspace) -> None:
-    """Take in what was displaced from ledgers that nobody may open again.
+    """Record texts that were displaced from ledgers that may never be opened again.
 
-    1. Edits go into the journal of the session whose ledger it was, even if that has ended.
-    2. If there is no ledger by now, the text becomes one again, to be archived like any other.
-    3. If the ledger is another session's by now, that is all. Otherwise whoever opens it does the rest.
+    1. Edits go into the journal of the session that owned the ledger, even if it has ended.
+    2. If there is no ledger any more, the text becomes one again, to be archived like any other.
+    3. If the ledger belongs to another session now, nothing else is needed. Otherwise its next update adds
+       the remaining lines.
     """
     documents, folder = workspace.documents, workspace.settings.paths.ledgers
     folders = [folder, *(f"{folder}/{name}" for name in documents.folders(folder))]
@@ -210,7 +206,7 @@ def take_in_late(workspace: Workspace) -> None:
 
 
 def write_back(workspace: Workspace, opened: OpenedLedger, *, rounds: int = ROUNDS) -> LedgerUpdate:
-    """Render a ledger that was opened; if it was edited meanwhile, it is taken in and rendered once more."""
+    """Render an opened ledger; if it was edited meanwhile, record the edits and render it again."""
     account, reading = read_account(workspace, opened.session), opened.reading
     if reading.problems:
         return LedgerUpdate(account=account, edits=opened.edits, problems=reading.problems)
@@ -230,14 +226,14 @@ def write_back(workspace: Workspace, opened: OpenedLedger, *, rounds: int = ROUN
 def _say_all(
     workspace: Workspace, account: Account, new_facts: Sequence[NewFact], provenance: Provenance
 ) -> None:
-    if new_facts:  # each write is synced
+    if new_facts:  # each write is a sync to disk
         known = read_account(workspace, account.session)
         said = _name_replaced(workspace, account, [*begin_steps(new_facts, known)])
         append_facts(workspace, account, said, provenance)
 
 
 def _text_of(workspace: Workspace, account: Account) -> str | None:
-    """Read the ledger again; return None if it can no longer be read."""
+    """Read the ledger again; return None if it cannot be read any more."""
     documents, path = workspace.documents, account.start.ledger
     try:
         return documents.read(path).decode("utf-8") if documents.exists(path) else ""
@@ -249,9 +245,9 @@ def read_ledger(workspace: Workspace, account: Account) -> LedgerReading:
     """Read the ledger of a session.
 
     1. A missing ledger is empty.
-    2. A ledger that cannot be read, or not well enough to know what was edited, is reported, and so is one
-       that a program is writing to.
-    3. Another session's ledger counts as empty if that session ended and is published; otherwise it is
+    2. A ledger is reported if it cannot be read well enough to know what was edited, or if a program is
+       writing to it.
+    3. Another session's ledger counts as empty if that session has ended and is published; otherwise it is
        reported.
     """
     return _judge(workspace, account, _read(workspace, account.start.ledger))
@@ -292,11 +288,11 @@ def _parse(data: bytes) -> LedgerReading:
 
 
 def is_free(workspace: Workspace, path: str, label: str = "") -> bool:
-    """Return whether a new session may keep its ledger here.
+    """Return whether a new session may use this path for its ledger.
 
-    It may if there is none, or if it is that of an ended session whose journal holds everything it shows. It
-    may not if git tracks the file: a ledger is local. Nor may it if the session has the label of the ended
-    one: then nobody could tell whose it is.
+    It may if there is no file, or the ledger of an ended session whose journal has everything in it. It may
+    not if git tracks the file, because a ledger is local, or if both sessions have the same label, because
+    then its owner would be unclear.
     """
     reading = _read(workspace, path)
     if reading.problems or not workspace.documents.exists(path):
@@ -313,10 +309,10 @@ def is_free(workspace: Workspace, path: str, label: str = "") -> bool:
 
 
 def _edits(workspace: Workspace, account: Account, ledger: Ledger) -> Sequence[NewFact]:
-    """Return what was edited since the ledger was rendered and is not in the journal.
+    """Return the edits since the ledger was rendered that are not in the journal.
 
-    If it is unknown what it showed then, for example because the user rewrote it, missing facts may never
-    have been in it, and are not retracted.
+    If the rendered state is unknown, for example because the user rewrote the ledger, missing facts may never
+    have been in it and are not retracted.
     """
     known = read_account(workspace, account.session)
     base = _shown_account(workspace, known, ledger.journal_seq)
@@ -331,19 +327,19 @@ def _edits(workspace: Workspace, account: Account, ledger: Ledger) -> Sequence[N
 
 
 def _keep_apart(workspace: Workspace, account: Account, edits: Sequence[NewFact]) -> Sequence[NewFact]:
-    """Let no row that was edited by hand replace another session's decision (C151)."""
+    """Prevent manually edited rows from replacing another session's decision (C151)."""
     if not any(one.kind is FactKind.DECISION for one in edits):
         return edits
     from passdown.services.sessions.decisions import keep_apart  # few edits are decisions
 
     try:
         return keep_apart(workspace, account, edits)
-    except CacheError:  # what was written is not lost because nobody can look
+    except CacheError:  # without the index, the edits are recorded as they are
         return edits
 
 
 def _name_replaced(workspace: Workspace, account: Account, said: Sequence[NewFact]) -> Sequence[NewFact]:
-    """Let decisions, and retractions of them, name what they replace (C162)."""
+    """Add to decisions, and retractions of them, the names of what they replace (C162)."""
     if not any(FactKind.DECISION in (one.kind, one.key) for one in said):
         return said
     from passdown.services.sessions.decisions import name_replaced  # few facts are decisions
@@ -352,7 +348,7 @@ def _name_replaced(workspace: Workspace, account: Account, said: Sequence[NewFac
 
 
 def _shown_account(workspace: Workspace, known: Account, shown: int | None) -> Account | None:
-    """Return an account with what a ledger shows; a command adds a line about its operation after that."""
+    """Return the account that a ledger shows, ignoring later lines about operations."""
     lines = workspace.journals.read(known.session)
     since = [line for line in lines if shown is not None and line.seq > shown]
     if since and all(line.fact.kind == FactKind.OPERATION for line in since):
@@ -371,7 +367,7 @@ def _base(workspace: Workspace, account: Account, shown: int | None) -> Account 
 
 
 def render_filled(workspace: Workspace, account: Account, reading: LedgerReading) -> str:
-    """Return the text of a ledger with what a session knows now; lines that do not differ stay."""
+    """Return the text of a ledger with what a session knows now; unchanged lines stay."""
     texts = [
         render_ledger(replace(fill_ledger(ledger, account, workspace.show_time), source=ledger.source))
         for ledger in (reading.ledger, *(one.ledger for one in reading.late if one.ledger.source))
@@ -398,9 +394,9 @@ def _write(workspace: Workspace, account: Account, reading: LedgerReading) -> tu
 
 
 def write_state(workspace: Workspace, account: Account) -> None:
-    """Write the state file for tools that only read JSON; members that are not ours are kept (C5).
+    """Write the state file for tools that only read JSON; members of others are kept (C5).
 
-    They are not if git tracks the file: then they are not from this machine (C119).
+    If git tracks the file, they are dropped, because they are not from this machine (C119).
     """
     documents, folder = workspace.documents, workspace.settings.paths.runtime
     path = layout.session_state(folder, account.file_id)
@@ -424,15 +420,15 @@ def remove_state(workspace: Workspace, account: Account) -> None:
     """Remove the state file of a session that gets another name."""
     documents = workspace.documents
     path = layout.session_state(workspace.settings.paths.runtime, account.file_id)
-    with suppress(StorageError):  # one that stays is only old
+    with suppress(StorageError):  # a leftover file is only outdated
         if documents.exists(path):
             documents.remove(path, documents.read(path))
 
 
 def _read_state(workspace: Workspace, path: str, text: str) -> SessionState:
-    """Parse a state file; one that cannot be read is reported, and written again."""
+    """Parse a state file; one that cannot be read is reported and rewritten."""
     try:
         return parse_session_state(text) if text else SessionState()
     except FormatError:
-        workspace.warn(f"{path}: it could not be read as JSON, so it was written again")
+        workspace.warn(f"{path}: rewritten, because it was not valid JSON")
         return SessionState()

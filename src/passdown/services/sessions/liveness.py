@@ -1,4 +1,4 @@
-"""Which sessions of the project are running, and which one a command refers to."""
+"""Find the running sessions of the project, and the session that a command refers to."""
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
@@ -12,10 +12,10 @@ from passdown.services.sessions.journals import read_account, read_accounts, rea
 from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 STALE_AFTER: Final = timedelta(minutes=10)
-"""How long after its last sign of life a session counts as dead, if its process is unknown."""
+"""The silence after which a session counts as crashed, if its process is unknown."""
 
 HEARTBEAT_EVERY: Final = timedelta(minutes=5)
-"""How old the last sign of life may become during work before a hook gives another (R50)."""
+"""The interval at which hooks send heartbeats during work (R50)."""
 
 
 def is_live(workspace: Workspace, account: Account) -> bool:
@@ -24,7 +24,7 @@ def is_live(workspace: Workspace, account: Account) -> bool:
     1. A session that ended is not.
     2. A session whose process is known to be alive is, however long it was silent.
     3. A session whose process is known to be gone is not.
-    4. Otherwise the last sign of life decides.
+    4. Otherwise the time of its last activity decides.
     """
     if account.ended_at is not None or account.touched_at is None:  # 1
         return False
@@ -35,14 +35,14 @@ def is_live(workspace: Workspace, account: Account) -> bool:
 
 
 def is_heartbeat_due(workspace: Workspace, account: Account) -> bool:
-    """Return whether a session that is at work should give a sign of life."""
+    """Return whether a working session should send a heartbeat."""
     return account.touched_at is None or workspace.now() - account.touched_at >= HEARTBEAT_EVERY
 
 
 def show_place(workspace: Workspace, account: Account) -> Account:
-    """Return a running session with the branch that its checkout is on now; another one as it is.
+    """Return a running session with the current branch of its checkout; other sessions are unchanged.
 
-    It may have switched branches since it last said anything.
+    The session may have switched branches since it last recorded anything.
     """
     if account.ended_at is not None:
         return account
@@ -54,12 +54,12 @@ def show_place(workspace: Workspace, account: Account) -> Account:
 
 
 def list_live(workspace: Workspace) -> Sequence[Account]:
-    """List the running sessions of the project, the oldest first."""
+    """List the running sessions of the project, oldest first."""
     return [account for account in read_open(workspace) if is_live(workspace, account)]
 
 
 def list_here(workspace: Workspace) -> Sequence[Account]:
-    """List the sessions that run in this checkout, the oldest first."""
+    """List the sessions that run in this checkout, oldest first."""
     return _only_here(workspace, read_open(workspace))
 
 
@@ -72,11 +72,11 @@ def find_session(
 ) -> Account | None:
     """Return the session that a command refers to (C51), or None if none runs here.
 
-    1. The session that was named, by its id, its agent or an id of its host; a host names it so. What a user
-       names is found in `session_names`.
+    1. The session that a host named, by its id, its agent or an id of its host. Names from users are handled
+       in `session_names`.
     2. The session that the environment names, by our id or the host's; the first match counts.
-    3. The only session that runs in this checkout, unless the command `has_own`, which nobody knows yet. If
-       there are several, raises a SeveralSessionsError that lists them.
+    3. The only session that runs in this checkout, unless the command `has_own` new one. If there are
+       several, raises a SeveralSessionsError that lists them.
     """
     accounts = read_open(workspace)
     if wanted:  # 1
@@ -88,13 +88,13 @@ def find_session(
     if len(here) > 1:  # 3
         names = ", ".join(f"{one.session} ({one.agent})" for one in here)
         raise SeveralSessionsError(
-            f"several sessions are running here: {names}", hint="name one with --session"
+            f"several sessions are running here: {names}", hint="choose one with --session ID"
         )
     return here[0] if here else None
 
 
 def find_named_session(workspace: Workspace, ids: Sequence[str]) -> Account | None:
-    """Return the session that the environment names first; never one that only runs here."""
+    """Return the first session that the environment names; never one that merely runs here."""
     return _find_told(read_open(workspace), ids) if ids else None
 
 
@@ -112,7 +112,9 @@ def _find_named(workspace: Workspace, accounts: Sequence[Account], wanted: str) 
         return found
     if any(is_called(account, wanted) for account in read_accounts(workspace)):
         raise UsageError(f"session {wanted} has ended", hint="run `passdown start` to start another")
-    raise UnknownSessionError(f"there is no session {wanted}", hint="`passdown status` lists the sessions")
+    raise UnknownSessionError(
+        f"there is no session {wanted}", hint="run `passdown status` to see the sessions"
+    )
 
 
 def find_called(workspace: Workspace, name: str) -> Account | None:
@@ -124,5 +126,5 @@ def find_called(workspace: Workspace, name: str) -> Account | None:
 
 
 def is_called(account: Account, name: str) -> bool:
-    """Return whether a name is a session's: its id, its agent or an id of its host."""
+    """Return whether a name is the session's id, its agent or an id of its host."""
     return name in {account.session, account.agent, *account.host_sessions}

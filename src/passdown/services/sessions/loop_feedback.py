@@ -1,11 +1,10 @@
 """Read what people wrote into loop ledgers, and record it as facts (C105).
 
-1. What was read of a ledger is kept with the file's mark; a ledger that has not changed is not read again.
-2. A change that is finished is not looked at again: neither its state nor its ledgers.
-3. A feedback that waits is recorded once. It is as old as its turn, so that an answer, on whatever machine,
-   always counts.
-4. One that a later turn names is over. So is one that a person replaced by another; it counts again if that
-   is undone, for example because another branch is checked out.
+1. The content of a ledger is cached with the file's mark; an unchanged ledger is not read again.
+2. A finished change is not read again, neither its state nor its ledgers.
+3. Open feedback is recorded once, with the time of its turn, so that an answer on any machine is later.
+4. Feedback is settled when a later turn names it, or when a person replaces it. It counts again if that is
+   undone, for example because another branch is checked out.
 """
 
 import json
@@ -35,16 +34,16 @@ from passdown.services.workspace.workspaces import Workspace
 
 NAMED: Final = "named"
 REPLACED: Final = "replaced"
-"""Why a feedback is over: a later turn names it, or its slot says something else."""
+"""Why a feedback is settled: a later turn names it, or its slot has another text."""
 PERSON: Final = "person"
-"""Who wrote into a ledger."""
+"""The author of text in a feedback slot."""
 
 _VERSION: Final = 1
 _KIND: Final = FactKind.FEEDBACK.value
 
 
 class LedgerItems(NamedTuple):
-    """What was read of a ledger, and its mark at that time."""
+    """The feedback in a ledger, and the file's mark when it was read."""
 
     mark: FileMark
     items: tuple[LoopFeedback, ...]
@@ -52,7 +51,7 @@ class LedgerItems(NamedTuple):
 
 @record
 class LoopReadings:
-    """What was last read of the loop ledgers here."""
+    """The last reading of the loop ledgers here."""
 
     mark: Annotated[int, "The mark of the folder of changes."] = NO_CHANGES
     changes: Annotated[tuple[str, ...], "The changes that are not finished."] = ()
@@ -65,17 +64,17 @@ class LoopReadings:
     recorded: Annotated[Mapping[str, str], "When each feedback was recorded, by text."] = field(
         default_factory=dict[str, str]
     )
-    over: Annotated[Mapping[str, str], "Feedback whose end was recorded: `named` or `replaced`, by text."] = (
-        field(default_factory=dict[str, str])
+    over: Annotated[Mapping[str, str], "Settled feedback, `named` or `replaced`, by text."] = field(
+        default_factory=dict[str, str]
     )
 
     @property
     def items(self) -> tuple[LoopFeedback, ...]:
-        """What people wrote, ledger by ledger."""
+        """All feedback, ledger by ledger."""
         return tuple(item for one in self.ledgers.values() for item in one.items)
 
     def find_over(self, texts: Collection[str]) -> Mapping[str, str]:
-        """Return which feedback is answered, or is not what its slot says any more, and why (4)."""
+        """Return the feedback that is settled, and why: named by a turn, or replaced in its slot (4)."""
         slots = {item.text: item.is_named for item in self.items}
         places = {item.place for item in self.items}
         gone = {text: REPLACED for text in texts if text not in slots and place_of(text) in places}
@@ -83,7 +82,7 @@ class LoopReadings:
 
 
 def read_loops(workspace: Workspace, also: Collection[str] = ()) -> LoopReadings:
-    """Read the ledgers that have changed; `also` names changes that are looked at even if finished."""
+    """Read the ledgers that have changed; `also` names changes to read even if they are finished."""
     known = _load(workspace)
     found = _look(workspace, known, also)
     if found != known:
@@ -117,7 +116,7 @@ def _look(workspace: Workspace, known: LoopReadings, also: Collection[str]) -> L
 
 
 class _LookedAt(NamedTuple):
-    """A change that was looked at."""
+    """A change that was read."""
 
     change: str
     state: FileMark | None
@@ -161,7 +160,7 @@ def _read(workspace: Workspace, change: str, path: str, mark: FileMark) -> Ledge
 
 
 def take_in_feedback(workspace: Workspace, account: Account, also: Collection[str] = ()) -> Account:
-    """Record what people wrote since the ledgers were last read, and what is over; return the account then.
+    """Record new and settled feedback since the ledgers were last read; return the updated account.
 
     Raises a StorageError only if a fact could not be journalled.
     """
@@ -196,17 +195,17 @@ def take_in_feedback(workspace: Workspace, account: Account, also: Collection[st
 
 
 def _origin(workspace: Workspace, item: LoopFeedback) -> Fact | None:
-    """Give a feedback the time of its turn (3); without one it is as old as its discovery."""
+    """Return an origin with the time of the turn (3), or None if that is unknown or in the future."""
     if item.at is None or item.at > workspace.now():
         return None
     return Fact(_KIND, item.text, item.at, PERSON, provenance=Provenance.OBSERVED)
 
 
-# --- what was read before -------------------------------------------------------------------------
+# --- the cached reading ---------------------------------------------------------------------------
 
 
 def _load(workspace: Workspace) -> LoopReadings:
-    """Return what was read before; nothing, if that cannot be told."""
+    """Return the cached reading; an empty one if it cannot be used."""
     path = f"{workspace.settings.paths.runtime}/{layout.LOOP_READINGS}"
     try:
         return _parse(json.loads(workspace.documents.read(path)))
@@ -215,14 +214,14 @@ def _load(workspace: Workspace) -> LoopReadings:
 
 
 def add_waiting(workspace: Workspace, known: Table, settled: Iterable[Fact]) -> Table:
-    """Add what waits in the loop ledgers to feedback, and leave out what they show to be over (C105)."""
+    """Add open feedback from the loop ledgers, and leave out what they show to be settled (C105)."""
     readings = read_loops(workspace)
     over = readings.find_over([fact.text for fact in known.values()])
     kept = {key: fact for key, fact in known.items() if fact.text not in over}
     now = workspace.now()
     found: dict[str, Fact] = {}
     for item in readings.items:
-        if not item.is_named:  # it waits, whether it was recorded or not
+        if not item.is_named:  # open, whether it was recorded or not
             at = item.at or parse_instant(readings.recorded.get(item.text, "")) or now
             fact = Fact(_KIND, item.text, min(at, now), PERSON, provenance=Provenance.OBSERVED)
             found[identify(fact)] = fact
@@ -262,7 +261,7 @@ def _parse(found: object) -> LoopReadings:
 
 
 def _save(workspace: Workspace, readings: LoopReadings) -> None:
-    """Keep what was read; without it, it is read again."""
+    """Cache a reading; without it, the ledgers are read again."""
     values = {
         "v": _VERSION,
         "mark": readings.mark,

@@ -1,4 +1,4 @@
-"""Read what a host's transcript and git tell about a session, and record what is new."""
+"""Observe a session in its host's transcript and in git, and record what is new."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -53,29 +53,31 @@ class TranscriptSource:
     path: Annotated[str, "Where the session's own transcript is."]
     reader: Annotated[TranscriptReader, "How the host writes."]
     transcripts: Annotated[Transcripts, "What reads it."]
-    roots: Annotated[tuple[str, ...], "The project's root, by every path that leads there."] = ()
+    roots: Annotated[tuple[str, ...], "The project's root, by every path that leads to it."] = ()
     said: Annotated[
-        str, "What the agent said last, if the host told; the transcript may not have it yet."
+        str, "The agent's last message, if the host passed it; the transcript may not have it yet."
     ] = ""
 
 
 @record
 class ObservationResult:
-    """What was new."""
+    """The new observations."""
 
-    kept: Annotated[LedgerUpdate, "How the ledger stands."]
-    counts: Annotated[Counter[str], "How many facts of each kind were told."]
+    kept: Annotated[LedgerUpdate, "The state of the ledger."]
+    counts: Annotated[Counter[str], "How many facts of each kind were recorded."]
     failed: Annotated[int, "How many tests failed."]
     passed_over: Annotated[int, "How many lines could not be read."]
-    signals: Annotated[tuple[Signal, ...], "Signs that the session gets worse."] = ()
+    signals: Annotated[tuple[Signal, ...], "Signs that the session degrades."] = ()
     commands: Annotated[tuple[str, ...], "The commands that were run since, in order."] = ()
-    edited: Annotated[tuple[str, ...], "The files that were edited, from the root; known ones too."] = ()
+    edited: Annotated[
+        tuple[str, ...], "The files that were edited, relative to the root; known ones too."
+    ] = ()
     work: Annotated["WorkNews | None", "Phases of the test-first cycle, and gates that became due."] = None
 
 
 @record
 class _Intake:
-    """What is new in the transcripts, and how far they are read now."""
+    """New observations in the transcripts, and the new reading positions."""
 
     seen: tuple[Observation, ...]
     marks: dict[str, TranscriptMark]
@@ -86,13 +88,14 @@ class _Intake:
 def observe(
     workspace: Workspace, account: Account, source: TranscriptSource | None, *, with_files: bool = True
 ) -> ObservationResult:
-    """Record what a session did since the last time, and bring its ledger up to date.
+    """Record what a session did since the last time, and update its ledger.
 
     1. If two processes observe the same session at once, the second finds nothing new.
-    2. Facts and the position in each transcript are written together. After an interruption in between, that
-       part is read again, and missing facts are added.
+    2. Facts and the position in each transcript are written together. After an interruption, that part is
+       read again and missing facts are added.
     3. Secrets are redacted before anything is written.
-    4. Without a source only git is asked; `with_files` includes changed files, which needs to start git.
+    4. Without a source, only git is asked; `with_files` includes changed files, for which git must be
+       started.
 
     Raises a StorageError if a transcript cannot be read, or nothing could be written.
     """
@@ -138,7 +141,7 @@ def observe(
 
 
 def observe_files(workspace: Workspace, account: Account) -> Account:
-    """Record the files that git has seen change since a session began; return what the session knows then.
+    """Record the files that changed according to git since a session began; return its account.
 
     Starts git. Raises a StorageError if nothing could be written.
     """
@@ -156,7 +159,7 @@ def observe_files(workspace: Workspace, account: Account) -> Account:
 def _follow(
     workspace: Workspace, known: Account, seen: Sequence[Observation], grounds: ObservationContext
 ) -> "WorkNews":
-    """Judge what was read now for a session that has a track or a task."""
+    """Find test-first phases and due gates in new observations of a session with a track or a task."""
     from passdown.core.work.observed_work import WorkContext, follow_work  # few sessions have either
 
     settings = workspace.settings
@@ -180,7 +183,7 @@ def _follow(
 
 
 def _work_facts(workspace: Workspace, known: Account, work: "WorkNews") -> Sequence[Fact]:
-    """Return phases and due gates as facts, and what is to be noted on the task as wishes (C99)."""
+    """Return phases and due gates as facts, and notes for the task as wishes (C99)."""
     facts = [
         make_fact(workspace, known, one, Provenance.OBSERVED)
         for one in (*(change.fact for change in work.changes), *work.due)
@@ -195,7 +198,7 @@ def _work_facts(workspace: Workspace, known: Account, work: "WorkNews") -> Seque
 def _find_signals(
     known: Account, seen: Sequence[Observation], told: Sequence[NewObservation]
 ) -> tuple[Signal, ...]:
-    """Judge what was read now by what the session knew; secrets are redacted from it (3)."""
+    """Find signs of degradation in new observations, with secrets redacted (3)."""
     before = {entry.text: entry.key for entry in known.of(FactKind.TEST)}
     tests = [(one.said.text, one.said.key) for one in told if one.said.kind is FactKind.TEST]
     return tuple(one._replace(text=redact(one.text).text) for one in find_signals(seen, before, tests))
@@ -230,7 +233,7 @@ def _read(source: TranscriptSource, known: Account) -> _Intake:
 def _grounds(
     workspace: Workspace, known: Account, source: TranscriptSource | None, *, with_files: bool
 ) -> ObservationContext:
-    """Ask git what was done since the session started; for another checkout that is done there."""
+    """Ask git what was done since the session started; not for a session of another checkout."""
     paths = workspace.settings.paths
     is_here = known.start.checkout == workspace.root
     since = known.started_at
@@ -252,7 +255,7 @@ def _facts(workspace: Workspace, known: Account, told: Sequence[NewObservation])
     said = [one.said._replace(text=text) for one, text in zip(told, texts, strict=True)]
     facts: list[Fact] = []
     for one, new in zip(told, said, strict=True):
-        # An agent's words are cut once they are redacted: half a secret would not be recognized.
+        # Redact before cutting: half a secret would not be recognized.
         is_words = new.kind is FactKind.WORDS
         cut = new._replace(text=cut_words(new.text)) if is_words else new
         fact = make_fact(workspace, known, cut, one.provenance)
@@ -262,7 +265,7 @@ def _facts(workspace: Workspace, known: Account, told: Sequence[NewObservation])
 
 
 def _bookmarks(workspace: Workspace, known: Account, marks: dict[str, TranscriptMark]) -> Sequence[Fact]:
-    """Record how far each transcript is read; pending calls may hold secrets too (3)."""
+    """Record how far each transcript is read; pending calls may contain secrets too (3)."""
     facts: list[Fact] = []
     for name, mark in marks.items():
         waiting = tuple(

@@ -1,7 +1,7 @@
-"""What other tools wrote down here: ledgers, and the Ledger sections of stream documents (R43, R80, G14).
+"""Read other tools' documents: ledgers, and the Ledger sections of stream documents (R43, R80, G14).
 
-It is text of others, which no journal has: a brief shows it with its author and its age. A ledger that is
-archived because nobody updates it any more is published first.
+Their text is in no journal: a brief shows it with its author and age. A ledger that is archived because
+nobody updates it any more is published first.
 """
 
 import hashlib
@@ -37,16 +37,16 @@ _HASH_SIZE: Final = 8
 
 @record
 class OtherDocument:
-    """What a document of another tool says."""
+    """The content of another tool's document."""
 
-    author: Annotated[str, "Who wrote it, or what it is called."]
-    lines: Annotated[tuple[JournalLine, ...], "Its facts, as a journal would have them."]
-    branch: Annotated[str, "The branch of its work; `unknown` if it does not say."] = UNKNOWN
+    author: Annotated[str, "Its author, or else its name."]
+    lines: Annotated[tuple[JournalLine, ...], "Its facts, as journal lines."]
+    branch: Annotated[str, "The branch of its work; `unknown` if it has none."] = UNKNOWN
     stream: Annotated[str, "The stream whose document it is; empty for another document."] = ""
 
     @property
     def account(self) -> Account:
-        """What it says, as if a session had said it."""
+        """Its content as the account of a session."""
         account = fold_journal(self.author, self.lines)
         return replace(account, start=replace(account.start, branch=self.branch))
 
@@ -61,33 +61,33 @@ def _make_document(author: str, at: datetime, said: Sequence[NewFact], branch: s
 
 
 def read_other_ledger(workspace: Workspace) -> OtherDocument | None:
-    """Read the ledger that lies here; None if it says nothing, or a session of ours has a journal for it."""
+    """Read the ledger here; return None if it is empty, or a session of ours has a journal for it."""
     ledger = _read_ledger(workspace)
     is_ours = read_labelled(workspace, ledger.session_id).started_at is not None
     return None if is_ours else document_of(workspace, ledger)
 
 
 def document_of(workspace: Workspace, ledger: Ledger) -> OtherDocument | None:
-    """Return what a ledger says that no journal made; None if that is nothing."""
+    """Return the content of a ledger without a journal; None if it is empty."""
     at = ledger.updated or ledger.heartbeat or workspace.now()
     said = find_edits(ledger, Account(), workspace.show_time)
     return _make_document(ledger.session_id or layout.LEDGER, at, said, ledger.branch)
 
 
 def ledger_path(workspace: Workspace) -> str:
-    """Return where the first session of a checkout has its ledger, and so do other tools (C4)."""
+    """Return the path used for the ledger by the first session of a checkout and by other tools (C4)."""
     return f"{workspace.settings.paths.ledgers}/{layout.LEDGER}"
 
 
 def context_path(workspace: Workspace, account: Account | None) -> str:
-    """Return where a session has its anchored context; that of the first one here has a plain name."""
+    """Return the path of a session's anchored context; that of the first one here has a plain name."""
     is_other = account is not None and account.start.ledger != ledger_path(workspace)
     agent = account.agent if account is not None and is_other else ""
     return layout.session_context(workspace.settings.paths.runtime, agent)
 
 
 def _read_ledger(workspace: Workspace) -> Ledger:
-    """Read the ledger of the first session here; one that cannot be read says nothing."""
+    """Read the ledger of the first session here; an unreadable one counts as empty."""
     path = ledger_path(workspace)
     try:
         text = workspace.documents.read(path).decode("utf-8", "replace")
@@ -98,9 +98,9 @@ def _read_ledger(workspace: Workspace) -> Ledger:
 
 
 def publish_ledger(workspace: Workspace, ledger: Ledger, reason: str) -> None:
-    """Publish what a ledger says that no journal made; the same ledger is published once.
+    """Publish the content of a ledger without a journal; the same ledger is only published once.
 
-    Its facts are as old as the ledger, so they replace nothing that was said since.
+    Its facts have the time of the ledger, so they replace nothing that was said since.
     """
     from passdown.core.sessions.publications import make_event
     from passdown.core.sessions.secrets import redact_lines
@@ -124,12 +124,12 @@ def publish_ledger(workspace: Workspace, ledger: Ledger, reason: str) -> None:
 
 
 def stream_path(paths: Paths, name: str) -> str:
-    """Say where the document of a stream lies (R53)."""
+    """Return the path of a stream's document (R53)."""
     return f"{paths.handoffs}/{name}/{layout.CURRENT}"
 
 
 def list_streams(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """Name the streams, each with the path of its document: every folder that has one (R57)."""
+    """Yield the streams and the paths of their documents: every folder that has one (R57)."""
     paths = workspace.settings.paths
     for name in workspace.documents.folders(paths.handoffs):
         path = stream_path(paths, name)
@@ -138,10 +138,10 @@ def list_streams(workspace: Workspace) -> Iterator[tuple[str, str]]:
 
 
 def read_stream_section(workspace: Workspace, track: str = "") -> OtherDocument | None:
-    """Read the newest Ledger section of a stream document that says anything new; None without one.
+    """Read the newest Ledger section of a stream document with new facts; return None if there is none.
 
-    What events and journals tell is not new: they also tell what became of it since. To a session that is
-    bound to a track, only the document of that track is new.
+    Facts in events and journals are not new: these also have what happened to them since. For a session that
+    is bound to a track, only the document of that track counts.
     """
     texts = sorted(_read_streams(workspace), key=lambda found: (found[0], found[1]), reverse=True)
     wanted = kebab(track) if track else ""
@@ -150,7 +150,7 @@ def read_stream_section(workspace: Workspace, track: str = "") -> OtherDocument 
 
 
 def _read_streams(workspace: Workspace) -> Iterator[tuple[datetime, str, str]]:
-    """Yield when each document was updated, its stream and its text; what cannot be read says nothing."""
+    """Yield the time, stream and text of each document that can be read."""
     for name, path in list_streams(workspace):
         with suppress(StorageError, FormatError):
             text = workspace.documents.read(path).decode("utf-8", "replace")
@@ -160,9 +160,9 @@ def _read_streams(workspace: Workspace) -> Iterator[tuple[datetime, str, str]]:
 
 
 def read_new_section(workspace: Workspace, name: str, text: str) -> OtherDocument | None:
-    """Return what a stream document says that nobody else tells; None if that is nothing.
+    """Return the new facts of a stream document; None if there are none.
 
-    As long as not all events were read, nobody knows whether they tell it, and what became of it (C131).
+    While not all events are read, new facts cannot be told from known ones, so there are none (C131).
     """
     from passdown.core.formats.streams import parse_stream  # most projects have none
     from passdown.core.sessions.document_events import read_stream_content
@@ -179,7 +179,7 @@ def read_new_section(workspace: Workspace, name: str, text: str) -> OtherDocumen
 
 
 def has_documents(workspace: Workspace) -> bool:
-    """Return whether there may be a document to take in at a start: a stream document or a context."""
+    """Return whether there may be a document to import at a start: a stream document or a context."""
     context = context_path(workspace, None)
     return workspace.documents.exists(context) or next(list_streams(workspace), None) is not None
 
@@ -188,7 +188,7 @@ def has_documents(workspace: Workspace) -> bool:
 
 
 def _knows_somebody(workspace: Workspace, account: Account | None) -> bool:
-    """Return whether there is an event, or another session that said something for others (C106)."""
+    """Return whether there is an event, or another session with facts to share (C106)."""
     if workspace.index.newest(workspace.now()).at is not None:
         return True
     others = {*workspace.journals.sessions()} - {account.session if account else ""}
@@ -197,7 +197,7 @@ def _knows_somebody(workspace: Workspace, account: Account | None) -> bool:
 
 
 def read_other_context(workspace: Workspace, account: Account | None) -> OtherDocument | None:
-    """Read the anchored context here if nobody else knows more (R235); None if it says nothing."""
+    """Read the anchored context if no session or event knows more (R235); return None if it is empty."""
     path = context_path(workspace, None)
     if not workspace.documents.exists(path) or _knows_somebody(workspace, account):
         return None

@@ -1,4 +1,4 @@
-"""Commits that nobody asks for: of ended sessions at the next start, of running ones between turns (C117)."""
+"""Commit automatically: for ended sessions at the next start, for running ones between turns (C117)."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -27,9 +27,9 @@ from passdown.services.sessions.liveness import is_live
 from passdown.services.workspace.workspaces import Workspace
 
 CommitOutcome = Committed | Skipped | NotDue | None
-"""What became of a commit; None if there was nothing to commit."""
+"""The outcome of a commit; None if there was nothing to commit."""
 AT_START: Final = (CommitTrigger.START, CommitTrigger.OWED)
-"""What a start may commit: what ended sessions left; what is running, only if the settings say so."""
+"""What a start may commit: files of ended sessions; those of running ones only if the settings allow it."""
 AFTER_TURN: Final = (CommitTrigger.EVENT, CommitTrigger.CHECKPOINT, CommitTrigger.OWED)
 """What the end of a turn may commit."""
 AT_CHECKPOINT: Final = (CommitTrigger.EVENT, CommitTrigger.CHECKPOINT)
@@ -42,7 +42,7 @@ AMENDABLE: Final = timedelta(minutes=30)
 _PASSING: Final = frozenset(
     {SkipReason.UNFINISHED, SkipReason.LOCKED, SkipReason.DETACHED, SkipReason.AMENDABLE}
 )
-"""The obstacles that go away in the course of the user's work."""
+"""The obstacles that go away as the user works."""
 
 
 @record
@@ -50,9 +50,9 @@ class UncommittedFiles:
     """Files of ours that wait for a commit."""
 
     paths: Annotated[tuple[str, ...], "The files."]
-    reason: Annotated[str, "What they wait for."]
-    hint: Annotated[str | None, "What the user can do about it; None when there is nothing to do."] = None
-    until: Annotated[datetime | None, "When they wait no longer; None if time does not change it."] = None
+    reason: Annotated[str, "Why they wait."]
+    hint: Annotated[str | None, "What the user can do about it; None if there is nothing to do."] = None
+    until: Annotated[datetime | None, "When they will be committed; None if time does not change it."] = None
 
 
 def commit_waiting(
@@ -62,20 +62,21 @@ def commit_waiting(
     with_view: bool = True,
     note: Callable[[str], None] = lambda _: None,
 ) -> CommitOutcome:
-    """Commit what sessions published and nobody committed, if one of the triggers calls for it.
+    """Commit published files that are not committed yet, if one of the triggers allows it.
 
-    What is to be committed is what the last commit lacks, so a commit that fails or is cut off is made the
-    next time.
+    The files are found by comparison with the last commit, so a commit that fails or is interrupted is made
+    the next time.
 
     1. A setting may rule it out, or the last checkpoint commit may be too recent.
-    2. Nothing is committed where the user is in the middle of something: see `GitHistory.find_obstacle`. This
-       is checked before the view is written, so that no tracked file is changed without its commit.
-    3. A commit that is owed is made only if one of the files comes from a session that has ended, or the view
-       lacks what was committed.
-    4. As long as not all events were read, or if the cache or the view is in the way, events are committed
-       without a view (C131), and a later call makes up for it. `note` is told what was in the way.
+    2. Nothing is committed while the user is in the middle of something: see `GitHistory.find_obstacle`. This
+       is checked before the view is written, so that no tracked file changes without its commit.
+    3. An owed commit is only made if one of the files comes from an ended session, or if the view lacks
+       committed events.
+    4. While not all events are read, or if there is a problem with the cache or the view, events are
+       committed without the view (C131), and a later call commits the view. `note` is called with the
+       problem.
 
-    Returns None if nothing is to be committed.
+    Returns None if there is nothing to commit.
     """
     trigger = _choose(workspace, triggers)  # 1
     if isinstance(trigger, NotDue):
@@ -97,17 +98,17 @@ def commit_waiting(
 
 
 class _WaitingFiles(NamedTuple):
-    """What may be committed."""
+    """Files that may be committed."""
 
     paths: Sequence[str]
     described: str = ""
-    """What identifies these files; empty if they are to be committed without a view."""
+    """What identifies these files; empty to commit them without the view."""
     owes_view: bool = False
-    """Whether the view lacks what was committed."""
+    """Whether the view lacks committed events."""
 
 
 def _find_waiting(workspace: Workspace, note: Callable[[str], None], *, with_view: bool) -> _WaitingFiles:
-    """Find what the last commit lacks; without a view if not all events were read (4)."""
+    """Find what the last commit lacks; without the view if not all events were read (4)."""
     unread = _read_new(workspace, note)
     if not with_view or unread != 0:
         return _WaitingFiles(list_uncommitted(workspace, is_indexed=unread is not None))
@@ -116,7 +117,7 @@ def _find_waiting(workspace: Workspace, note: Callable[[str], None], *, with_vie
 
 
 def _read_new(workspace: Workspace, note: Callable[[str], None]) -> int | None:
-    """Read what is new; return how many files are unread, or None if another process writes to the cache."""
+    """Read new events; return how many files are unread, or None if another process uses the cache."""
     try:
         return update_portion(workspace.log, workspace.index)
     except CacheError as found:
@@ -127,7 +128,7 @@ def _read_new(workspace: Workspace, note: Callable[[str], None]) -> int | None:
 def _commit_with_view(
     workspace: Workspace, trigger: CommitTrigger, note: Callable[[str], None]
 ) -> CommitOutcome:
-    """Make the view and commit it with the events; return None if the view is in the way."""
+    """Make the view and commit it with the events; return None if the view cannot be made."""
     # Archiving takes long; the end of a turn leaves it to the next start.
     archive = None if trigger is CommitTrigger.OWED else False
     try:
@@ -138,7 +139,7 @@ def _commit_with_view(
 
 
 def commit_events(workspace: Workspace, trigger: CommitTrigger, paths: Sequence[str]) -> CommitOutcome:
-    """Commit events and records alone, and remember that the view lacks them."""
+    """Commit events and records without the view, and remember that it lacks them."""
     settings = workspace.settings
     done = commit(workspace.repository, workspace.documents, workspace.clock, settings, trigger, paths)
     if isinstance(done, Committed) and view_place(workspace.repository, settings).is_tracked:
@@ -147,7 +148,7 @@ def commit_events(workspace: Workspace, trigger: CommitTrigger, paths: Sequence[
 
 
 def _put_off(workspace: Workspace, obstacle: Skipped) -> Skipped:
-    """Let the end of the next turn try again if the obstacle may be gone by then, else the next event."""
+    """Retry at the end of the next turn if the obstacle may be gone by then, else at the next event."""
     if obstacle.why in _PASSING:
         TO_COMMIT.put(workspace)
     else:
@@ -156,9 +157,9 @@ def _put_off(workspace: Workspace, obstacle: Skipped) -> Skipped:
 
 
 def _settle(workspace: Workspace, described: str, done: CommitOutcome) -> CommitOutcome:
-    """Remember that what was described is committed, if that is so.
+    """Remember that the described files are committed, if they are.
 
-    If nothing was described, events may be unread or the view may be missing: the next turn looks again.
+    If nothing was described, events may be unread or the view may be missing, so the next turn looks again.
     """
     if isinstance(done, Skipped) and done.why is not SkipReason.NOTHING:
         return _put_off(workspace, done)
@@ -173,7 +174,7 @@ def _settle(workspace: Workspace, described: str, done: CommitOutcome) -> Commit
 
 
 def _choose(workspace: Workspace, triggers: Sequence[CommitTrigger]) -> CommitTrigger | NotDue:
-    """Return the first trigger that the settings allow, or why there is none; one may be due later."""
+    """Return the first trigger that the settings allow, or why none is; one may be due later."""
     found: NotDue | None = None
     for trigger in triggers:
         found = find_not_due(workspace.documents, workspace.clock, workspace.settings, trigger)
@@ -189,7 +190,7 @@ def _find_obstacle(workspace: Workspace, *, files_only: bool = False) -> Skipped
 
 
 def _is_owed(workspace: Workspace, paths: Sequence[str]) -> bool:
-    """Return whether one of the files was written for a session that has ended."""
+    """Return whether one of the files belongs to a session that has ended."""
     sessions = filter(None, (_read_session(workspace, path) for path in paths))
     accounts = (read_account(workspace, session) for session in sessions)
     return any(one.started_at is not None and not is_live(workspace, one) for one in accounts)
@@ -215,7 +216,7 @@ def find_trouble(outcome: CommitOutcome) -> str:
 
 
 def find_uncommitted(workspace: Workspace) -> UncommittedFiles | None:
-    """Return what waits to be committed and why; None if nothing does, or if nothing may be committed."""
+    """Return what waits to be committed and why; None if nothing waits or nothing may be committed."""
     trigger = _choose(workspace, AFTER_TURN)
     is_wanted = not isinstance(trigger, NotDue) or trigger.until is not None
     if not is_wanted or not workspace.repository.is_there():
@@ -233,16 +234,16 @@ def find_uncommitted(workspace: Workspace) -> UncommittedFiles | None:
 def _say_when(
     workspace: Workspace, paths: tuple[str, ...], trigger: CommitTrigger | NotDue
 ) -> UncommittedFiles:
-    """Say which hook commits files that nothing is in the way of."""
+    """Describe when files without an obstacle are committed."""
     owed = _choose(workspace, (CommitTrigger.OWED,))
     if owed is CommitTrigger.OWED and _is_owed(workspace, paths):
-        return UncommittedFiles(paths=paths, reason="the next start of a session commits them")
+        return UncommittedFiles(paths=paths, reason="the next session start commits them")
     if isinstance(trigger, NotDue):
         minutes = workspace.settings.commit.checkpoint_minutes
         last = (trigger.until or workspace.now()) - timedelta(minutes=minutes)
         age = age_words(max(workspace.now() - last, timedelta(0)))
-        reason = f"the last checkpoint commit was {age} ago; there is at most one in {minutes} minutes"
+        reason = f"the last checkpoint commit was {age} ago, and they are at least {minutes} minutes apart"
         return UncommittedFiles(paths=paths, reason=reason, until=trigger.until)
     if trigger is CommitTrigger.OWED:
-        return UncommittedFiles(paths=paths, reason="they are committed when their session has ended")
-    return UncommittedFiles(paths=paths, reason="the end of a turn or of the session commits them")
+        return UncommittedFiles(paths=paths, reason="they are committed when their session ends")
+    return UncommittedFiles(paths=paths, reason="they are committed at the end of the turn or session")

@@ -1,4 +1,4 @@
-"""Publish what a session knows and no event says yet (C57)."""
+"""Publish the facts of a session that are in no event yet (C57)."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -15,15 +15,14 @@ from passdown.settings import EventLayout
 
 
 def publish(workspace: Workspace, session: str, *, kind: str, reason: str) -> WrittenEvent | None:
-    """Write the unpublished facts as one event to this checkout; return None if there are none.
+    """Write the unpublished facts of a session as one event in this checkout; return None if there are none.
 
-    What an event in this checkout covers is published: the event itself is the only record of that, so there
-    is no moment at which one of two records is missing. Of any number of processes that publish a session,
-    one builds and creates an event at a time, while it holds the lock of the journal. Secrets in facts are
-    redacted, with a mark.
+    Whatever an event in this checkout covers is published. The event itself is the only record of that, so
+    the two can never disagree. Of several processes that publish a session, one at a time makes and writes an
+    event, while it holds the lock of the journal. Secrets in facts are redacted, with a mark.
 
     Raises a StorageError if the journal is in use or cannot be locked, if an event of the session cannot be
-    read, or if the new one could not be written; the facts stay in the journal, and are published next time.
+    read, or if the new one could not be written; the facts stay in the journal and are published next time.
     """
     written: list[WrittenEvent] = []
 
@@ -41,10 +40,10 @@ def publish(workspace: Workspace, session: str, *, kind: str, reason: str) -> Wr
 
 @contextmanager
 def publishing(workspace: Workspace) -> Generator[None, None, None]:
-    """Read what is new, and keep other writers of the index out.
+    """Read new events, and keep other writers of the index out.
 
-    Whoever needs both takes the index first and then the lock of a journal. So nobody waits for the index
-    while others wait to add a fact to the journal.
+    Code that needs both takes the index first and then the lock of a journal, so that nobody who holds a
+    journal waits for the index.
     """
     update_portion(workspace.log, workspace.index)
     with workspace.index.changing():
@@ -52,9 +51,9 @@ def publishing(workspace: Workspace) -> Generator[None, None, None]:
 
 
 def write_open(workspace: Workspace, session: str, *, kind: str, reason: str) -> WrittenEvent | None:
-    """Write what is open as an event, within `publishing` and with the journal locked.
+    """Write unpublished facts as an event, within `publishing` and with the journal locked.
 
-    It needs all events of the session, and no others (C131). Raises an UnreadError if one cannot be read.
+    This needs all events of the session, but no others (C131). Raises an UnreadError if one cannot be read.
     """
     lines, _ = redact_lines(workspace.journals.read(session))
     account = fold_journal(session, lines)

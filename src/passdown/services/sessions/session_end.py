@@ -1,4 +1,4 @@
-"""What follows the end of a session: archive its ledger, update the view, and commit our files (C36)."""
+"""End a session: archive its ledger, update the view, and commit our files (C36)."""
 
 from typing import Annotated
 
@@ -20,30 +20,28 @@ from passdown.services.workspace.workspaces import Workspace
 
 @record
 class ClosedSession:
-    """A session that ended, and what was done about it."""
+    """A session that ended, and what was done for it."""
 
-    account: Annotated[Account, "What it knew."]
-    written: Annotated[
-        WrittenEvent | None, "The event; None when there was nothing to tell, or it was told already."
-    ]
-    archived: Annotated[ArchivedLedger | None, "The record of its ledger; None when it could not be written."]
+    account: Annotated[Account, "Its last account."]
+    written: Annotated[WrittenEvent | None, "The event; None if there was nothing new to publish."]
+    archived: Annotated[ArchivedLedger | None, "The record of its ledger; None if it could not be written."]
     committed: Annotated[
         Committed | Skipped | NotDue | None,
-        "Whether our files were committed; None when there was nothing to tell.",
+        "Whether our files were committed; None if there was nothing to publish.",
     ]
     view: Annotated[
-        WrittenView | None, "What became of the view; None when it was not or could not be written."
+        WrittenView | None, "The result of updating the view; None if it was not or could not be written."
     ]
-    troubles: Annotated[tuple[PassdownError, ...], "What could not be done; the next start or end does it."]
+    troubles: Annotated[tuple[PassdownError, ...], "What failed; the next start or end retries it."]
 
 
 def close_session(
     workspace: Workspace, account: Account, reason: str = SESSION_END, *, keep: bool = False
 ) -> ClosedSession:
-    """End a session and do everything that follows; with `keep` its ledger stays until the next start (C37).
+    """End a session completely; with `keep`, its ledger stays until the next start (C37).
 
-    The event is written first, so that everything the session knew is safe. What fails after that is
-    reported, and done next time; a view that fails does not stop the commit.
+    The event is written first, so that everything the session knew is safe. Later failures are reported and
+    retried next time; if the view fails, the commit is made without it.
     """
     is_here = account.start.checkout == workspace.root
     opened = open_ledger(workspace, account) if is_here else None
@@ -60,7 +58,7 @@ def close_session(
         troubles.append(found)
     committed: Committed | Skipped | NotDue | None = None
     view: WrittenView | None = None
-    # A session that had nothing to tell changes no view and causes no commit (C163).
+    # A session with nothing to publish changes no view and causes no commit (C163).
     if written or (archived and archived.path):
         try:
             made = synthesize(workspace, trigger=CommitTrigger.SESSION_END, to_commit=True)

@@ -1,4 +1,4 @@
-"""Find the session that a user names: by an id, an agent, a nickname, or how one of these begins (C161)."""
+"""Find the session that a user names by an id, an agent, a nickname, or the start of one (C161)."""
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -18,12 +18,12 @@ _NAMED: Final = 5
 def find_by_name(workspace: Workspace, wanted: str, *, may_have_ended: bool = False) -> Account:
     """Return the session that a name means.
 
-    1. The only one that has not ended and has the name: its id, an id of its host, its agent or its nickname.
-    2. If one has the id or the agent, and has ended, no other is meant: it is not reopened, but may be read.
-    3. The only one that has not ended and has an id or an agent that begins so.
-    4. If nobody changes it, the only one that has ended.
+    1. The only session that has not ended and has the name: its id, an id of its host, its agent or nickname.
+    2. If an ended session has this id or agent, it is meant and no other: it can be read, but not reopened.
+    3. The only session that has not ended whose id or agent starts like this.
+    4. If the session is only read, the only ended one that matches.
 
-    Otherwise raises a UsageError that lists the sessions that fit, or come nearest.
+    Otherwise raises a UsageError that lists the matching sessions, or similar ones.
     """
     opened = [one for one in read_open(workspace) if one.ended_at is None]
     found = _choose(opened, wanted, _has_name)  # 1
@@ -45,7 +45,7 @@ def _choose(accounts: Sequence[Account], wanted: str, fits: Callable[[Account, s
     found = [one for one in accounts if fits(one, wanted)]
     if len(found) > 1:
         raise SeveralSessionsError(
-            f"several sessions fit {wanted}: {_list(found)}", hint="give one of these ids to --session"
+            f"{wanted} matches several sessions: {_list(found)}", hint="pass one of these ids to --session"
         )
     return found[0] if found else None
 
@@ -60,10 +60,11 @@ def _begins(account: Account, wanted: str) -> bool:
 
 
 def _unknown(accounts: Sequence[Account], fitting: Sequence[Account], wanted: str) -> UsageError:
-    """Make the error for a name that no session has which can go on."""
+    """Make the error for a name without a session that could be continued."""
     if fitting:
         return UsageError(
-            f"what fits {wanted} has ended: {_list(fitting)}", hint="run `passdown start` to start another"
+            f"every session that matches {wanted} has ended: {_list(fitting)}",
+            hint="run `passdown start` to start another",
         )
     by_name = {
         name.casefold(): one
@@ -73,13 +74,13 @@ def _unknown(accounts: Sequence[Account], fitting: Sequence[Account], wanted: st
     near = dict.fromkeys(by_name[name].session for name in get_close_matches(wanted.casefold(), by_name))
     nearest = [one for one in accounts if one.session in near]
     running = [one for one in accounts if one.ended_at is None]
-    hints = [f"nearest: {_list(nearest)}"] if nearest else [f"there are {_list(running)}"] if running else []
+    hints = [f"similar: {_list(nearest)}"] if nearest else [f"running: {_list(running)}"] if running else []
     hint = "; ".join([*hints, "`passdown start --session ID` starts one"])
     return UnknownSessionError(f"there is no session {wanted}", hint=hint)
 
 
 def _list(accounts: Sequence[Account]) -> str:
-    """Name sessions, the newest ones if there are many."""
+    """List sessions in words; if there are many, only the newest."""
     shown = [f"{one.session} ({one.agent}{', ended' if one.ended_at else ''})" for one in accounts[-_NAMED:]]
     rest = len(accounts) - len(shown)
     return ", ".join([*shown, *([f"and {rest} more"] if rest else [])])

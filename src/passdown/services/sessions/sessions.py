@@ -1,4 +1,4 @@
-"""The life cycle of a session: it starts, gives signs of life, ends, or is recovered if it never ended."""
+"""The life cycle of a session: it starts, sends heartbeats, and ends, or is recovered if it never ended."""
 
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -54,20 +54,22 @@ class StartRequest:
 
     host: Annotated[str, "The program the agent runs in."] = GENERIC
     host_session: Annotated[str, "The host's id of the session."] = ""
-    is_named: Annotated[bool, "The user chose that id: it is never another session's (C123)."] = False
-    nickname: Annotated[str, "What the agent is called; the host if empty."] = ""
+    is_named: Annotated[
+        bool, "Whether the user chose that id, which then never means another session (C123)."
+    ] = False
+    nickname: Annotated[str, "The agent's name; the host if empty."] = ""
     track: Annotated[str, "The track to work on."] = ""
-    mode: Annotated[str, "SA or MA; empty for what is preferred here."] = ""
-    is_new: Annotated[bool, "Start another session, even if one is running."] = False
-    is_fork: Annotated[bool, "A child of the session that the same process runs."] = False
-    goes_on: Annotated[bool, "After a clear or a compaction: its session gets this id (C153)."] = False
-    is_fresh: Annotated[bool, "Do not carry the goal of the last session on."] = False
-    team: Annotated[str, "The team of the session; empty for what the settings say (C150)."] = ""
-    role: Annotated[str, "What the session works on; empty for what the settings say."] = ""
+    mode: Annotated[str, "SA or MA; empty for the preference set here."] = ""
+    is_new: Annotated[bool, "Start another session even if one is running."] = False
+    is_fork: Annotated[bool, "It is a child of the session of the same process."] = False
+    goes_on: Annotated[bool, "After a clear or a compaction, its session gets this id (C153)."] = False
+    is_fresh: Annotated[bool, "Do not carry on the goal of the last session."] = False
+    team: Annotated[str, "The team of the session; empty for the setting (C150)."] = ""
+    role: Annotated[str, "What the session works on; empty for the setting."] = ""
 
     @property
     def is_plain(self) -> bool:
-        """Whether it asks for any session, without a name, a track or a mode."""
+        """Whether it asks for just any session, without a name, track or mode."""
         given = (self.host_session, self.nickname, self.track, self.mode)
         return self.host == GENERIC and not any(given)
 
@@ -92,25 +94,25 @@ class StartedSession:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether something happened at the start that metrics may count; usually not."""
+        """Whether the start did something that metrics count; usually not."""
         return bool(self.recovered or self.archived or (self.is_new and self.account.track))
 
     def takes_over(self, other: Account) -> bool:
-        """Return whether it goes on from a session that gave no sign of life and did not end."""
+        """Return whether it continues a session that crashed or went silent without ending."""
         start = self.account.start
         is_next = self.is_new and start.continues == other.session and not start.is_fresh
         return is_next and other.ended_at is None
 
 
 def recover(workspace: Workspace) -> tuple[RecoveredSession, ...]:
-    """Publish and end sessions that never ended, each only once; what fails now is left to the next start."""
-    # What cannot be taken in now is kept until the next start.
+    """Publish and end sessions that never ended, each only once; the next start retries what fails."""
+    # Text that cannot be read now is kept until the next start.
     with suppress(StorageError):
         take_in_late(workspace)
     recovered: list[RecoveredSession] = []
     for account in read_open(workspace):
         if not is_live(workspace, account):
-            # What cannot be written now stays in the journal; another process may already have done it.
+            # Unwritten facts stay in the journal; or another process has already done it.
             with suppress(StorageError, _AlreadyDoneError):
                 _keep_own(workspace, account)
                 written = _finish(workspace, account, RECOVERED)
@@ -120,7 +122,7 @@ def recover(workspace: Workspace) -> tuple[RecoveredSession, ...]:
 
 
 def _keep_own(workspace: Workspace, account: Account) -> None:
-    """Bring the ledger of an ended session up to date, if it is here and still belongs to the session."""
+    """Update the ledger of an ended session, if it is here and still belongs to the session."""
     if account.start.checkout == workspace.root:
         reading = read_ledger(workspace, account)
         if reading.ledger.session_id == account.label and not reading.problems:
@@ -134,7 +136,7 @@ class _AlreadyDoneError(Exception):
 def _finish(workspace: Workspace, account: Account, reason: str) -> WrittenEvent | None:
     """Publish what is unpublished and write the last line, while nobody else can add a line.
 
-    The last line comes last: after an interruption before it, the next start does the rest.
+    If it is interrupted before the last line, the next start does the rest.
     """
     from passdown.services.sessions.publications import publishing, write_open
 
@@ -156,16 +158,15 @@ def _finish(workspace: Workspace, account: Account, reason: str) -> WrittenEvent
 def start_session(workspace: Workspace, request: StartRequest) -> StartedSession:
     """Start a session, or return the one that is already running (C52, C53).
 
-    1. First, leftovers of killed processes are swept, sessions that never ended are recovered, unused
+    1. First, leftovers of killed processes are removed, sessions that never ended are recovered, unused
        ledgers are archived, and a view that git merged is repaired if a start may commit.
     2. The same host session in the same checkout is the same session.
-    3. A new id from the same process in the same checkout is added, after a clear or a compaction, to the
-       session whose conversation that ended (C153). A start without an id shows the session of its process.
-       If the user named it, it is the session that is called so, or a new one (C123).
-    4. A session of the same terminal that has done nothing, and that nobody named, becomes the one that is
-       asked for.
-    5. Otherwise a new session starts; it continues the one that had the host's id, or the last one here. If
-       the one that had the host's id died, it keeps that one's track and task (C82).
+    3. After a clear or a compaction, a new id from the same process in the same checkout is added to the
+       session whose conversation was cleared (C153). A start without an id returns the session of its
+       process. An id that the user chose means the session with that name, or a new one (C123).
+    4. An unnamed session of the same terminal that has done nothing becomes the requested one.
+    5. Otherwise a new session starts. It continues the one that had the host's id, or the last one here. If
+       the one with the host's id crashed, the new session keeps its track and task (C82).
     """
     workspace.sweep()  # 1
     recovered = recover(workspace)
@@ -194,14 +195,14 @@ def _read_loops(workspace: Workspace, account: Account) -> Account:
         return account
     from passdown.services.sessions.loop_feedback import take_in_feedback
 
-    # A start never fails because of it; the brief reads the ledgers, too.
+    # A start never fails because of loops; the brief reads their ledgers too.
     with suppress(CacheError):
         return take_in_feedback(workspace, account)
     return account
 
 
 def _archive_stale(workspace: Workspace, live: Sequence[Account]) -> "Sequence[ArchivedLedger]":
-    """Archive unused ledgers; usually there are only those of running sessions."""
+    """Archive unused ledgers; usually all ledgers belong to running sessions."""
     folder = workspace.settings.paths.ledgers
     kept = {one.start.ledger for one in live if one.start.checkout == workspace.root}
     if all(path in kept or not path.endswith(LEDGER) for path in workspace.documents.list(folder)):
@@ -224,10 +225,10 @@ def _repair_view(workspace: Workspace) -> None:
 
 @contextmanager
 def _one_at_a_time(workspace: Workspace) -> Generator[None, None, None]:
-    """Let the sessions of a checkout start one after the other, if the cache can be used.
+    """Let the sessions of a checkout start one after another, if the cache can be used.
 
-    Without it two sessions that start at the same moment may choose the same ledger; one of them then leaves
-    it alone.
+    Without the cache, two sessions that start at the same moment may choose the same ledger; one of them then
+    leaves it alone.
     """
     with ExitStack() as stack:
         with suppress(CacheError):
@@ -253,7 +254,7 @@ def _find_running(
 
 
 def _find_continued(request: StartRequest, own: Sequence[Account]) -> Account | None:
-    """Return which session of its process a start continues that has no known id."""
+    """Return the session of its process that a start without a known id continues."""
     if request.goes_on:
         return find_cleared(own)
     return own[-1] if own and not request.host_session else None
@@ -262,7 +263,7 @@ def _find_continued(request: StartRequest, own: Sequence[Account]) -> Account | 
 def _find_empty(
     workspace: Workspace, request: StartRequest, live: Sequence[Account], process: HostProcess
 ) -> Account | None:
-    """Return a session of the same terminal that has done nothing yet; not if what it carried on must go."""
+    """Return a session of the same terminal that has done nothing yet and may be reused."""
     if request.is_new or request.is_fork or process == NO_PROCESS:
         return None
     here = [one for one in live if one.start.checkout == workspace.root and one.start.process == process]
@@ -271,7 +272,7 @@ def _find_empty(
 
 
 def _must_drop(workspace: Workspace, request: StartRequest, empty: Account) -> bool:
-    """Return whether a session carried something on that is not for the one that is asked for."""
+    """Return whether an empty session carried on facts that the requested one must not have."""
     if not (empty.goal or empty.now or empty.lists):
         return False
     before = read_account(workspace, empty.start.continues)
@@ -297,9 +298,9 @@ def _begin(
     live: Sequence[Account],
     empty: Account | None,
 ) -> Account:
-    """Write the first line of a journal, carry over what should continue, and render the ledger.
+    """Write the first line of a journal, carry facts over, and render the ledger.
 
-    An empty session goes on under its id, in its ledger, with what it carried over.
+    An empty session is reused, with its id, its ledger and the facts it carried over.
     """
     agent, start = _identify(workspace, request, process, live, empty)
     session = empty.session if empty else f"s-{workspace.entropy.token(6).hex()}"
@@ -320,7 +321,7 @@ def _identify(
     live: Sequence[Account],
     empty: Account | None,
 ) -> tuple[str, SessionStart]:
-    """Return the agent of a session, and what else identifies it."""
+    """Return the agent of a session and everything else that identifies it."""
     before = _find_before(workspace, request)
     name = _choose_name(request, live)
     agent = make_agent(request.nickname or name or request.host, workspace.entropy.token(4))
@@ -344,29 +345,29 @@ def _identify(
 
 
 def _carry_over(workspace: Workspace, request: StartRequest, account: Account, before: Account) -> None:
-    """Carry over what a session goes on with, and how far transcripts were read."""
+    """Carry over goal, now and next, and the bookmarks of transcripts."""
     if not request.is_fresh and not _leaves_track(workspace, request, before):
         aims = [fact for fact in (before.goal, before.now) if fact]
         carried = [NewFact(FactKind(fact.kind), fact.text, fact.key, origin=fact) for fact in aims]
         for said in (*carried, *carry_steps(before.of(FactKind.NEXT))):
             append_fact(workspace, account, said, Provenance.OBSERVED)
-    for name, mark in before.bookmarks.items():  # what was read then is not read again
+    for name, mark in before.bookmarks.items():  # so that nothing is read twice
         fact = make_fact(workspace, account, NewFact(FactKind.BOOKMARK, name), Provenance.OBSERVED)
         write_fact(workspace, account.session, fact._replace(others=((MARK, mark),)))
 
 
 def _leaves_track(workspace: Workspace, request: StartRequest, before: Account) -> bool:
-    """Return whether the last session worked on another track than the one that is asked for."""
+    """Return whether the last session worked on another track than the requested one."""
     if not request.track:
         return False
     return find_last_track(workspace.journals.read(before.session)) not in {"", request.track}
 
 
 def _bind(workspace: Workspace, request: StartRequest, before: Account | None) -> Sequence[NewFact]:
-    """Return what a new session is bound to.
+    """Return the facts that bind a new session.
 
-    1. The track that is asked for.
-    2. If a session with the same host id died, its track and task, which its recovery released (C82).
+    1. To the requested track.
+    2. If a session with the same host id crashed, to its track and task, which its recovery released (C82).
     """
     dead = Account()
     is_same = before is not None and request.host_session in before.host_sessions and not request.is_fresh
@@ -378,13 +379,13 @@ def _bind(workspace: Workspace, request: StartRequest, before: Account | None) -
 
 
 def foresee_mode(workspace: Workspace, asked: str, live: Sequence[Account]) -> str:
-    """Return the mode of a session that starts beside those that run."""
+    """Return the mode of a session that starts beside the running ones."""
     is_shared = bool(live) or workspace.has_server
     return choose_mode(asked, find_preferred_mode(workspace), is_shared=is_shared)
 
 
 def find_preferred_mode(workspace: Workspace) -> str:
-    """Return the mode that the user prefers in this checkout; empty if they prefer none."""
+    """Return the user's preferred mode in this checkout; empty if there is none."""
     path = f"{workspace.settings.paths.runtime}/{layout.PREFERENCES}"
     documents = workspace.documents
     try:
@@ -394,18 +395,18 @@ def find_preferred_mode(workspace: Workspace) -> str:
 
 
 def _choose_name(request: StartRequest, live: Sequence[Account]) -> str:
-    """Return the id that the user gave a new session, unless a live one has it or it is no single line."""
+    """Return the id that the user gave a new session, unless a live one has it or it is not one line."""
     if not request.is_named or any(one.start.name == request.host_session for one in live):
         return ""
-    with suppress(FormatError):  # such an id names the session in commands alone
+    with suppress(FormatError):  # such an id can only be used in commands
         return clean_foreign(request.host_session)
     return ""
 
 
 def _choose_ledger(workspace: Workspace, live: Sequence[Account], agent: str, name: str) -> str:
-    """Return the plain path for the first live session of a checkout, or one in its own folder (C4).
+    """Return the plain path for the first live session of a checkout, else one in its own folder (C4).
 
-    A ledger that is not in any journal, such as a broken one or another tool's, is not overwritten.
+    A ledger without a journal, such as a broken one or another tool's, is not overwritten.
     """
     folder = workspace.settings.paths.ledgers
     taken = {one.start.ledger for one in live if one.start.checkout == workspace.root}
@@ -414,7 +415,7 @@ def _choose_ledger(workspace: Workspace, live: Sequence[Account], agent: str, na
 
 
 def _find_before(workspace: Workspace, request: StartRequest) -> Account | None:
-    """Return the session that a new one continues: by the host's id, else the last that ended here."""
+    """Return the session that a new one continues: by the host's id, else the last one that ended here."""
     order = newest_first(workspace)
     host = request.host_session
     named = workspace.journals.mentioning(host) if host else ()
@@ -424,7 +425,7 @@ def _find_before(workspace: Workspace, request: StartRequest) -> Account | None:
 
 
 def _read_ended(workspace: Workspace, order: Sequence[str], wanted: Collection[str]) -> Iterator[Account]:
-    """Yield ended sessions, each read on demand: usually the first is enough."""
+    """Yield ended sessions, each read on demand: usually the first one is enough."""
     accounts = (read_account(workspace, name) for name in order if name in wanted)
     return (account for account in accounts if account.ended_at is not None)
 

@@ -1,7 +1,7 @@
 """Decide when to publish (C57).
 
-This is separate from `publications`, because a turn that publishes nothing would load 15 modules for it, in
-13 ms.
+This is separate from `publications`, so that a turn that publishes nothing does not spend 13 ms on loading 15
+modules.
 """
 
 from datetime import timedelta
@@ -11,9 +11,9 @@ from passdown.services.workspace.workspaces import Workspace
 
 
 def is_due(workspace: Workspace, session: str, interval: timedelta) -> bool:
-    """Return whether a turn should publish: facts are unpublished, and the last event is old enough."""
+    """Return whether a turn should publish: there are unpublished facts, and the last event is old enough."""
     lines = workspace.journals.read(session)
-    if not has_stated(own_lines(session, lines)):  # then the index is not needed
+    if not has_stated(own_lines(session, lines)):  # no need to load the index
         return False
     published = workspace.index.published(session)
     if not has_stated(open_lines(lines, published.line)):

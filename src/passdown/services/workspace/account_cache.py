@@ -1,4 +1,4 @@
-"""Cache what journals add up to."""
+"""Cache the accounts of journals."""
 
 from collections.abc import Sequence
 
@@ -14,14 +14,14 @@ class AccountCache:
     """Accounts by session, each with the lines from which it was folded."""
 
     def __init__(self, ledgers: str = layout.LEDGERS) -> None:
-        """Start empty; `ledgers` is the folder in which a session may keep its ledger."""
+        """Start empty; `ledgers` is the folder in which ledgers must be."""
         self._ledgers = ledgers
         self._known: dict[str, tuple[Sequence[JournalLine], Account]] = {}
 
     def fold(self, session: str, lines: Sequence[JournalLine]) -> Account:
-        """Return the account of a journal's lines; it is only recomputed if they are another object.
+        """Return the account of a journal's lines; it is only folded again if they are another object.
 
-        Its ledger is below the folder of ledgers, whatever the journal says.
+        Its ledger is always in the folder of ledgers, whatever the journal says.
         """
         known = self._known.get(session)
         if known is None or known[0] is not lines:
@@ -31,7 +31,7 @@ class AccountCache:
 
 
 def with_safe_ledger(account: Account, folder: str) -> Account:
-    """Return the account with a ledger in the folder of ledgers: its own, or else the usual one of its agent.
+    """Return the account with a ledger in the folder of ledgers: its own, or else its agent's default one.
 
     The path comes from the journal, which somebody else may have written.
     """

@@ -24,7 +24,7 @@ NO_DOCUMENTS: Final = (layout.EDITED_VIEW, layout.LEGACY_VIEW, layout.PREFERENCE
 
 @record
 class CheckedFile:
-    """What a check found in one file."""
+    """The result of checking one file."""
 
     path: str
     text: str = ""
@@ -45,7 +45,7 @@ class CheckedFile:
 
 @record
 class Repair:
-    """A change that fixes a document without changing what it says."""
+    """A change that fixes a document without changing its meaning."""
 
     path: str
     before: str
@@ -136,7 +136,7 @@ def check_text(path: str, text: str) -> CheckedFile:
         shown = _as_problem(problem, path, found.name)
         return CheckedFile(path=path, text=text, format=found, problems=(shown,))
     problems = sorted([*document.problems, *judge_path(found, path, document)], key=lambda one: one.line)
-    if found.fix is None:  # it is never changed, so nothing is fixable
+    if found.fix is None:  # this format is never changed, so nothing is fixable
         problems = [replace(problem, fixable=False) for problem in problems]
     return CheckedFile(path=path, text=text, format=found, document=document, problems=tuple(problems))
 
@@ -158,8 +158,8 @@ def report_unknown_file(checked: CheckedFile) -> CheckedFile:
 def plan_repair(checked: CheckedFile) -> Repair | None:
     """Return the repair of a document, or None if nothing in it is safe to fix.
 
-    Events, views and journals are never changed, nor is a document whose meaning would change. A document
-    with CRLF line endings keeps them.
+    Events, views and journals are never changed, nor is a document whose meaning would change. CRLF line
+    endings are kept.
     """
     if checked.format is None or checked.format.fix is None or checked.document is None:
         return None
@@ -172,7 +172,7 @@ def plan_repair(checked: CheckedFile) -> Repair | None:
 
 
 def _fix_fully(fix: Callable[[str], str], text: str) -> str:
-    """Fix until nothing changes: what a section lacks is only found once the section exists."""
+    """Fix until nothing changes: problems in a section are only found once the section exists."""
     if _has_crlf_only(text):
         return _fix_fully(fix, text.replace("\r\n", "\n")).replace("\n", "\r\n")
     for _ in range(MAX_ROUNDS):
@@ -192,6 +192,6 @@ def _says_the_same(before: AnyDocument, after: AnyDocument) -> bool:
 def write_repair(documents: Documents, repair: Repair) -> None:
     """Write a repair; raise `StorageError` if the file has changed since it was planned."""
     if documents.read(repair.path) != repair.before.encode():
-        hint = "run the command again; the newer text was kept"
-        raise StorageError(f"{repair.path} has changed in the meantime; nothing was written", hint=hint)
+        hint = "run the command again; nothing was overwritten"
+        raise StorageError(f"{repair.path} has changed since; nothing was written", hint=hint)
     documents.replace(repair.path, repair.after.encode())

@@ -1,4 +1,4 @@
-"""Files that stay on this machine: in git's own folder, or in a folder that git ignores."""
+"""Read and write files that stay on this machine: in git's own folder, or in a folder that git ignores."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,7 +16,7 @@ _IGNORE: Final = b"# Everything here is local to this checkout.\n*\n"
 
 
 class LocalFile(NamedTuple):
-    """A place for a file of local state, and its path as shown to the user."""
+    """A location for a file of local state, and its path as shown to the user."""
 
     documents: "Documents"
     path: str
@@ -24,7 +24,7 @@ class LocalFile(NamedTuple):
 
 
 def ignore_folder(documents: "Documents", folder: str) -> None:
-    """Keep a folder of local files out of git by an ignore file in it; a new one is its owner's alone."""
+    """Keep a folder of local files out of git with an ignore file; a new one is private to its owner."""
     rule = f"{folder}/{layout.IGNORE}"
     if not documents.exists(rule):
         documents.replace(rule, _IGNORE, local=True)
@@ -44,7 +44,7 @@ def read_small(documents: "Documents", path: str) -> str:
 
 
 class Mark(NamedTuple):
-    """A file in this checkout that exists while work may be left over; it only saves looking for it."""
+    """A file in this checkout that exists while work may be pending; it only saves searching for the work."""
 
     name: str
     text: bytes
@@ -70,7 +70,7 @@ class Mark(NamedTuple):
 
 
 def list_places(workspace: "Workspace", name: str) -> Iterator[LocalFile]:
-    """Yield the places of a file of local state: git's folder, for all checkouts, then this checkout."""
+    """Yield the locations of a file of local state: git's folder, for all checkouts, then this checkout."""
     if workspace.git_documents is not None:
         path = layout.in_git(name)
         yield LocalFile(workspace.git_documents, path, layout.shown_in_git(path))
@@ -79,14 +79,14 @@ def list_places(workspace: "Workspace", name: str) -> Iterator[LocalFile]:
 
 
 def write_local(workspace: "Workspace", name: str, data: bytes) -> str:
-    """Write a file of local state in the first place that works; return its path as shown to the user.
+    """Write a file of local state to the first location that works; return its path as shown to the user.
 
     A sandbox may forbid git's folder; then the file is written to this checkout. Raises a StorageError if it
     cannot be written anywhere.
     """
     *preferred, last = list_places(workspace, name)
     for place in preferred:
-        with suppress(StorageError):  # the last place reports the error
+        with suppress(StorageError):  # the last location raises the error
             place.documents.replace(place.path, data, local=True)
             return place.shown
     ignore_folder(workspace.documents, workspace.settings.paths.runtime)
@@ -97,5 +97,5 @@ def write_local(workspace: "Workspace", name: str, data: bytes) -> str:
 def remove_local(workspace: "Workspace", name: str) -> None:
     """Remove a file of local state that nobody needs any more, if possible."""
     for place in list_places(workspace, name):
-        with suppress(StorageError):  # there may be none; a file that stays is small, and never read
+        with suppress(StorageError):  # it may not exist; a leftover file is small and never read
             place.documents.remove(place.path, place.documents.read(place.path))

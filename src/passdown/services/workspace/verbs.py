@@ -1,4 +1,4 @@
-"""The command that runs: the ids of its operations, and those that it has begun (C142)."""
+"""The running command: the ids of its operations, and those it has begun (C142)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ class VerbRun:
     """One run of a command or hook."""
 
     def __init__(self, call: VerbCall = NO_CALL, *, is_again: bool = False) -> None:
-        """Keep what was typed; with `is_again` it repeats nothing, whatever was typed before."""
+        """Keep the call; with `is_again`, it is never taken for a repetition of an earlier one."""
         self.call = call
         self.is_again = is_again
         self.is_entered = False
@@ -23,19 +23,19 @@ class VerbRun:
 
     def _clear(self) -> None:
         self.id = ""
-        """The id from which those of its operations are made; empty before the first."""
+        """The id from which the ids of its operations are derived; empty before the first one."""
         self.known: Sequence[SharedOperation] = ()
-        """The operations of the command that it repeats."""
+        """The operations of the earlier command that it repeats."""
         self.begun: dict[str, SharedOperation] = {}
-        """What it has written down, by id."""
+        """The operations it has recorded, by id."""
         self.owed: list[SharedOperation] = []
-        """What is written down together with the next operation, because it must follow it."""
+        """Operations to record together with the next one, because they must follow it."""
         self.tried: set[str] = set()
-        """What earlier commands left and this one has tried to finish, by id."""
+        """Unfinished operations of earlier commands that this one has tried to finish, by id."""
         self._numbers: Counter[tuple[str, str]] = Counter()
 
     def leave(self) -> None:
-        """End a change; what nobody typed is a command of its own each time."""
+        """End a change; without a typed command, each change counts as a command of its own."""
         self.is_entered = False
         if not self.call.words:
             self._clear()
@@ -47,5 +47,5 @@ class VerbRun:
         return derive_operation(self.id, action, subject, number)
 
     def find_known(self, action: str) -> "SharedOperation | None":
-        """Return the first operation of this kind of the command that this one repeats."""
+        """Return the first operation of this kind of the repeated command, if there is one."""
         return next((one for one in self.known if one.action == action), None)

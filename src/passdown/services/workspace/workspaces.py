@@ -1,4 +1,4 @@
-"""A workspace: what the services of one checkout need."""
+"""The workspace: everything that the services of one checkout need."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those th
 class Workspace(Protocol):
     """One checkout of a project, with everything that services need.
 
-    Each part is built on first use, so that a verb loads and opens no more than it needs.
+    Each part is built on first use, so that a command loads and opens no more than it needs.
     """
 
     @property
@@ -80,7 +80,7 @@ class Workspace(Protocol):
 
     @property
     def commit_contents(self) -> "CommitContents":
-        """What its commits change."""
+        """The changes in its commits."""
         ...
 
     @property
@@ -130,76 +130,76 @@ class Workspace(Protocol):
 
     @property
     def verb(self) -> "VerbRun":
-        """The command that runs, and the operations that it has begun."""
+        """The running command, and the operations it has begun."""
         ...
 
     @property
     def coordination(self) -> "Coordination":
         """What sessions of the project share; raises a StorageError if it cannot be used.
 
-        Every change through it is written down in the journal of its session before it is made (C142).
+        Every change is recorded in the journal of its session before it is made (C142).
         """
         ...
 
     def open_engine(self) -> "Coordination":
-        """Return the same without the records: only for whoever keeps them, and finishes what they tell."""
+        """Return the same without recording: only for the code that keeps and finishes the records."""
         ...
 
     def open_tracker(self) -> "Tracker":
-        """Return the tracker without the records, for the same."""
+        """Return the tracker without recording, for the same code."""
         ...
 
     def find_coordination(self) -> "Coordination | None":
-        """Return what sessions of the project share, or None if nobody has used it here yet."""
+        """Return what sessions of the project share, or None if it was never used here."""
         ...
 
     def read_coordination(self) -> "Coordination | None":
-        """Return it to be looked at, or with a server the copy of its reservations; None without a file here.
+        """Return it for reading only; with a server, the copy of its reservations; None without a file here.
 
-        It is not written, nor waited for.
+        Nothing is written or waited for.
         """
         ...
 
     @property
     def has_server(self) -> bool:
-        """Whether the settings name a server that sessions coordinate through; it is not asked."""
+        """Whether the settings name a coordination server; the server is not asked."""
         ...
 
     @property
     def is_hook(self) -> bool:
-        """Whether a hook uses it, which may wait for a moment only."""
+        """Whether a hook uses it, which may only wait briefly."""
         ...
 
     @property
     def has_outside_tracker(self) -> bool:
-        """Whether the tasks are kept in a tracker outside; it is not asked, and nothing is started."""
+        """Whether tasks are kept in an external tracker; it is not asked and not started."""
         ...
 
     @property
     def tracker(self) -> "Tracker":
-        """Where the tasks are kept; raises a UsageError if nowhere, and a TrackerError if it cannot be used.
+        """The tracker; raises a UsageError if the project has none, and a TrackerError if it cannot be used.
 
-        Every change is written down first, as in `coordination`. One that waits for the tracker raises a
-        TrackerQueuedError.
+        Every change is recorded first, as in `coordination`. A change that is queued, because the tracker
+        cannot be reached, raises a TrackerQueuedError.
 
-        Only verbs ask it, never a hook: it may start a program that takes its time.
+        Only commands use it, never hooks: it may start a slow program.
         """
         ...
 
     def find_tracker(self) -> "Tracker | None":
-        """Return the tracker; None without one, or if it is the board and nobody has used it here yet."""
+        """Return the tracker; None if there is none, or if it is the board and was never used here."""
         ...
 
     def now(self) -> datetime:
-        """Return the current instant, in the precision of facts."""
+        """Return the current time, in the precision of facts."""
         ...
 
     def wait(self, seconds: float, /) -> None:
-        """Do nothing for some seconds."""
+        """Wait for some seconds."""
         ...
 
     def show_time(self, at: datetime, /) -> str:
-        """Return an instant as local time of day."""
+        """Return a time as local time of day."""
         ...
 
     def warn(self, text: str, /) -> None:
@@ -207,11 +207,11 @@ class Workspace(Protocol):
         ...
 
     def report(self, text: str, /) -> None:
-        """Tell the user at once, in one line, what takes time: what is waited for, or tried again."""
+        """Tell the user immediately, in one line, what takes time: waiting, or trying again."""
         ...
 
     def record_metrics(self, metrics: "Iterable[Metric]", /) -> None:
-        """Record what happened for `passdown metrics`, if that can be written."""
+        """Record metrics for `passdown metrics`, if possible."""
         ...
 
     def sweep(self) -> int:
@@ -219,23 +219,23 @@ class Workspace(Protocol):
         ...
 
     def begin(self) -> None:
-        """Begin an action: what earlier ones have waited for does not count.
+        """Begin an action, with a new allowance for waiting.
 
-        Raises an OtherThreadError in another thread than the one that opened it (C136).
+        Raises an OtherThreadError in any thread but the one that opened it (C136).
         """
         ...
 
     def on_close(self, act: "Callable[[], object]", /) -> None:
-        """Let something else be closed together with it."""
+        """Register something to be closed together with it."""
         ...
 
     def close(self) -> None:
-        """Close what was opened; what is asked for afterwards is opened again."""
+        """Close what was opened; later use opens it again."""
         ...
 
 
 def list_other_roots(repository: "Repository") -> list[tuple[str, str]]:
-    """Return the project's root and branch in each other checkout; the root need not exist."""
+    """Return the project's root and branch in every other checkout; the root need not exist."""
     checkouts = repository.checkouts()
     if not any(one.is_here for one in checkouts):
         return []
@@ -244,13 +244,13 @@ def list_other_roots(repository: "Repository") -> list[tuple[str, str]]:
 
 
 class ReadLimits(NamedTuple):
-    """How much work a caller may wait for."""
+    """How long a caller may wait, and how much may be read."""
 
     wait: float | None = None
     """Seconds to wait for other writers of the cache; None is the default."""
     lock_wait: float | None = None
-    """Seconds to wait for the lock of a journal before something is published, and for other writers of what
-    sessions share; None is the default."""
+    """Seconds to wait for the lock of a journal before publishing, and for other writers of what sessions
+    share; None is the default."""
     most: int = 0
     """How many events that are new to an index may be read; 0 means all."""
     is_cached: bool = True
