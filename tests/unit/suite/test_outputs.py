@@ -29,6 +29,21 @@ def test_outputs_that_changed_came_or_went_are_named_and_shown(capsys: pytest.Ca
     assert shown.err == "outputs: out of date: came, end, gone; run scripts/outputs\n"
 
 
+@pytest.mark.parametrize(
+    ("kept", "taken", "code"),
+    [
+        ("seen 2 min ago:\n  it ended\n", "seen 2 min ago: it\n  ended\n", 0),
+        ("seen 2 min ago:\n  it ended\n", "seen 2 min ago:\n  it is over\n", 1),
+        ("task t-1\n  ready\n", "task t-1\nready\n", 1),
+        ("", "came\n", 1),
+    ],
+)
+def test_only_lines_with_an_age_may_be_broken_elsewhere(kept: str, taken: str, code: int) -> None:
+    show: Callable[[dict[str, str], dict[str, str]], int] = SCRIPT["show_outdated"]
+
+    assert show({"end": kept}, {"end": taken}) == code
+
+
 def test_a_page_shows_only_what_changed_side_by_side_and_as_text() -> None:
     make: Callable[[dict[str, str], dict[str, str]], str] = SCRIPT["make_page"]
 
