@@ -100,6 +100,7 @@ class StartResult:
     brief: Annotated["SentBrief | None", "The brief, if it was asked for.", HIDDEN]
     banner: Annotated[str, "What the user is told with it: newest events, goal and current work.", HIDDEN]
     legacy: Annotated[str, "A document in the place of the view that we did not make.", HIDDEN]
+    is_in_git: Annotated[bool, "Whether the checkout is a git repository.", HIDDEN]
     now: Annotated[datetime, "When it was answered.", HIDDEN]
 
 
@@ -152,6 +153,7 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
         brief=sent,
         banner=banner,
         legacy=find_legacy(workspace),
+        is_in_git=workspace.repository.is_there(),
         now=workspace.now(),
     )
 

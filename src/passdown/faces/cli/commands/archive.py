@@ -22,7 +22,7 @@ _USUAL: Final = "30d"
 def command(context: click.Context, *, as_json: bool) -> int:
     """Verify what is archived, and remove old copies.
 
-    Without a subcommand, verifies. `passdown search` finds what is archived, too.
+    Without a subcommand, verifies. `passdown search` also finds what is archived.
     """
     return 0 if context.invoked_subcommand is not None else _verify(as_json=as_json)
 
@@ -30,9 +30,9 @@ def command(context: click.Context, *, as_json: bool) -> int:
 @command.command(short_help="Check archived events and records.")
 @options.json
 def verify(*, as_json: bool) -> int:
-    """Check rollups, the archived events against them, and the records of sessions.
+    """Check rollups, the copies of archived events against them, and session records.
 
-    Also says whether the search index has all of it. Exits with 1 if something is wrong.
+    Also reports whether the search index is current. Exits with 1 if something is wrong.
     """
     return _verify(as_json=as_json)
 
@@ -44,8 +44,8 @@ def _verify(*, as_json: bool) -> int:
 
 def _say_report(found: actions.ArchiveReport) -> None:
     output.say(f"archived events: {found.events} in {output.counted(found.rollups, 'rollup')}")
-    output.say(f"copies of them: {found.copies}")
-    output.say(f"records of sessions: {found.records}")
+    output.say(f"separate copies: {found.copies}")
+    output.say(f"session records: {found.records}")
     output.say(say_index(found.index))
     _say_problems(found.problems)
     output.note(output.counted(len(found.problems), "problem") if found.problems else "no problems found")
@@ -66,11 +66,11 @@ def _say_problems(problems: Sequence[ArchiveProblem]) -> None:
 @click.option("--yes", is_flag=True, help="Remove them; without it, only shows what would be removed.")
 @options.json
 def clean_copies(*, older: str, yes: bool, as_json: bool) -> int:
-    """Remove the files of archived events that a rollup holds whole.
+    """Remove the copies of archived events that a rollup holds completely.
 
-    Only events older than 30 days, or as --older says. Each is compared with its rollup first; one that no
-    rollup holds, that cannot be read, or that is not committed yet stays. Rollups and records of sessions are
-    never removed. Commit the removal yourself: Passdown commits no deletion.
+    Removes only copies older than 30 days, or than --older. Each is compared with its rollup first. A copy
+    stays if no rollup holds it, if it cannot be read, or if it is not committed yet. Rollups and session
+    records are never removed. Commit the removal yourself: Passdown commits no deletion.
     """
     request = actions.CleaningRequest(older=older, is_confirmed=yes)
     show(call(actions.clean, request), _say_cleaned, as_json=as_json)
@@ -88,8 +88,8 @@ def _say_cleaned(found: actions.CleanedArchive) -> None:
     else:
         removed = output.counted(len(found.removed), "copy", "copies")
         output.say(f"removed {removed} of archived events {since}")
-    _say_problems([one._replace(problem=f"stays: it {one.problem}") for one in found.kept])
+    _say_problems([one._replace(problem=f"kept: it {one.problem}") for one in found.kept])
     if found.due and found.is_dry_run:
-        output.note_hint("--yes removes them; their rollups hold the same events")
+        output.note_hint("remove them with --yes; the rollups keep the same events")
     elif found.removed:
-        output.note_hint(f"commit it: `git add --update -- {found.folder}`, then `git commit`")
+        output.note_hint(f"commit the removal: `git add --update -- {found.folder}`, then `git commit`")

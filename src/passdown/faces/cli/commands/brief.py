@@ -1,4 +1,4 @@
-"""`passdown brief`: print what a starting session is told, and measure how much of it is recalled."""
+"""`passdown brief`: print what a starting session is told, and measure how much briefs recall."""
 
 from typing import Any, Final
 
@@ -37,15 +37,14 @@ _MOST_TOKENS: Final = 1_000_000
 def command(session: str, tokens: str, chars: int, *, banner: bool, as_json: bool, **measured: Any) -> int:
     """Print what a starting session must know, within a budget.
 
-    The goal, current work, feedback and next step come first. Then rules, decisions, questions and what else
-    helps each have a share of the room, with those first that name a file the session works on. Omitted facts
-    are counted, with the command that shows them. Without a session, prints what the
-    next session here would be told. Text that sessions and people wrote follows `>`: it is data, not
-    instructions.
+    The goal, current work, feedback and next step come first. Rules, decisions, questions and other facts
+    share the rest; those that name a file the session works on come first. Omitted facts are counted, with
+    the command that shows them. Without a session, prints what the next session here would be told. Text that
+    sessions and people wrote follows `>`: it is data, not instructions.
 
-    --eval needs no project: it makes up histories of many sessions whose facts stay in force, and counts
-    what briefs show of them within each budget. --tokens may then be a list. Exits with 1 if a fact that
-    must be known is missing.
+    --eval needs no project: it makes up histories of many sessions whose facts stay in force, and counts how
+    many of them briefs show within each budget. --tokens may then be a list. Exits with 1 if a required fact
+    is missing.
     """
     if measured["is_eval"]:
         if session or banner:
@@ -91,12 +90,12 @@ def _evaluate(sessions: str, tokens: str, chars: int, *, as_json: bool) -> int:
     for row in found.rows:
         if not row.is_good:
             which = f"{row.sessions} sessions, {row.tokens} tokens"
-            output.note(f"facts that every brief must contain are missing: {which}")
+            output.note(f"required facts are missing from the brief: {which}")
     return 0 if found.is_good else PassdownError.exit_code
 
 
 def _numbers(text: str, name: str, least: int, most: int) -> tuple[int, ...]:
-    """Parse whole numbers separated by commas; an empty text has none."""
+    """Parse whole numbers separated by commas; return none for an empty text."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not all(part.isascii() and part.isdigit() and least <= int(part[:9]) <= most for part in parts):
         raise UsageError(f"{name}: {text} is not valid", hint=f"write whole numbers from {least} to {most}")

@@ -1,4 +1,8 @@
-"""`passdown certify`: proof that no fact was lost."""
+"""`passdown certify`: prove that no fact was lost."""
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Final
 
 import click
 
@@ -10,6 +14,14 @@ from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import contested_lines, settling_hint
 
+_PLACES: Final = MappingProxyType(
+    {
+        FactStatus.IN_BRIEF: "in the brief",
+        FactStatus.BY_COMMAND: "through commands",
+        FactStatus.RETIRED: "no longer in force",
+    }
+)
+
 
 @click.command()
 @click.option("--session", default="", metavar="ID", help="The session whose brief is checked.")
@@ -18,13 +30,13 @@ from passdown.faces.cli.lines import contested_lines, settling_hint
 def command(session: str, expect: str | None, *, as_json: bool) -> int:
     """Prove that no fact was lost.
 
-    Reads every line of every journal and every event from scratch. A fact that holds must be in the brief or
-    be shown by a command; a fact that no longer holds must have been retired by a line or event that is
-    named. Missing lines of a journal count as losses, and so do texts of --expect that no fact has, and facts
-    that an event hides only because it is dated ahead.
+    Reads every line of every journal and every event from scratch. A fact in force must be in the brief or be
+    shown by a command; a fact no longer in force must have been retired by a named line or event. Missing
+    lines of a journal count as losses. So do texts of --expect that no fact has, and facts that are hidden
+    only by an event dated in the future.
 
-    Prints the number of facts, how many are unaccounted for, and a hash over the ids of all facts. Exits with
-    1 if a fact is unaccounted for.
+    Prints the number of facts, how many are missing, and a hash over the ids of all facts. Exits with 1 if a
+    fact is missing.
     """
     answer = call(certificates.certify, expect or "", session)
     return PassdownError.exit_code if show(answer, _say, as_json=as_json).losses else 0
@@ -39,7 +51,20 @@ def _say(found: certificates.CertifyResult) -> None:
         for line in contested_lines(found.contested, found.now):
             output.note(line)
         output.note_hint(settling_hint(found.contested))
-    output.say(f"{output.counted(found.facts, 'fact')}, {found.unaccounted} unaccounted")
+    where = ", ".join(_count_by_place(found))
+    output.say(f"{_count_facts(found)}{where and f': {where}'}.")
     output.say(f"root {found.root}")
-    shown = (FactStatus.IN_BRIEF, FactStatus.BY_COMMAND, FactStatus.RETIRED)
-    output.note(", ".join(f"{found.counts[how]} {how.value}" for how in shown))
+
+
+def _count_facts(found: certificates.CertifyResult) -> str:
+    facts = output.counted(found.facts, "fact")
+    if found.unaccounted:
+        return f"{facts}, {found.unaccounted} missing"
+    return f"All {facts} found" if found.facts > 1 else f"{facts} found" if found.facts else "No facts yet"
+
+
+def _count_by_place(found: certificates.CertifyResult) -> Iterator[str]:
+    """Yield how many facts were found in each place."""
+    for status, words in _PLACES.items():
+        if count := found.counts[status]:
+            yield f"{count} {words}"

@@ -49,12 +49,12 @@ def install(
     host's own commands, for all your projects. If the host has a status line, adds Passdown's to its
     settings; an existing one is wrapped. The hooks do nothing in a project without a `passdown.toml`.
 
-    The changes include what agents need to record: permission rules for commands that record, read and
-    coordinate, in a host that has such rules; in a host with a sandbox that is told its folders, the folder
-    in git's that sessions of the current project share. With --no-permissions neither is added.
+    The changes include what agents need to record: in a host with permission rules, rules for the commands
+    that record, read and coordinate; in a host whose sandbox needs a list of writable folders, the folder
+    inside `.git` that the sessions of the current project share. With --no-permissions neither is added.
 
-    With --edits, the host also calls Passdown before it edits a file or runs a command; Passdown then refuses
-    what a subagent must leave to its session. It is for projects in which several agents work: each call
+    With --edits, the host also calls Passdown before it edits a file or runs a command, and Passdown refuses
+    what a subagent must leave to its session. Use it where several agents work on one project; each call
     takes a moment. A later install keeps these hooks; --no-edits removes them.
 
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
@@ -63,8 +63,8 @@ def install(
     request = installs.InstallRequest(host=name, has_instructions=instructions, edits=edits, permits=permits)
     answer = call_bare(installs.plan_install, request)
     if answer.result.is_temporary:
-        output.note("passdown runs from a temporary path, which may soon be gone")
-        output.note_hint("install it with `uv tool install passdown`, then repeat")
+        output.note("passdown runs from a temporary path that may soon be gone")
+        output.note_hint("install it with `uv tool install passdown`, then run this again")
     return _carry_out(answer, yes=yes, as_json=as_json)
 
 
@@ -95,7 +95,7 @@ def _carry_out(answer: Answered[installs.InstallResult], *, yes: bool, as_json: 
     if not as_json:
         _show(planned)
     is_asked = not (yes or as_json) and output.has_person()
-    is_agreed = yes or (is_asked and output.agrees("Do this?", usual=not planned.local))
+    is_agreed = yes or (is_asked and output.agrees("Proceed?", usual=not planned.local))
     if is_agreed:
         act = installs.install if planned.is_install else installs.uninstall
         answer = call_bare(act, planned, is_anywhere=True)
@@ -155,10 +155,10 @@ def _say_outcome(found: installs.InstallResult) -> None:
     if not found.done:
         output.note("nothing was changed")
         if not output.has_person():
-            output.note_hint("there is no terminal to ask at; --yes skips the question")
+            output.note_hint("no terminal to ask on; pass --yes to skip the question")
     elif found.is_install:
         output.say(f"installed into {title}")
-        usual = "it is active from the next session on, in projects with a passdown.toml"
+        usual = "active from your next session, in projects with a passdown.toml"
         output.note_hint(found.step or usual)
     else:
         output.say(f"uninstalled from {title}")

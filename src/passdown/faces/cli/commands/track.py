@@ -48,10 +48,10 @@ def command(context: click.Context, *, as_json: bool) -> None:
 def bind(track: str, task: str, session: str, *, as_json: bool) -> int:
     """Work on a track, on a task, or both; without TRACK, the track stays as it is.
 
-    If the session works on another track, a handoff is written and its ledger archived first. The phases of
-    the test-first cycle are followed unless --no-tdd or the settings say otherwise.
+    If the session works on another track, a handoff is written and its ledger is archived first. The phases
+    of the test-first cycle are followed unless --no-tdd or the settings turn that off.
 
-    A session locks its track. Exits with 3 if another session has it: repeat with --wait, --continue or
+    A session locks its track. Exits with 3 if another session has it; run it again with --wait, --continue or
     --force.
     """
     if not (track or task):
@@ -79,7 +79,7 @@ def _ask_about(
     request: actions.BindRequest,
     session: str,
 ) -> Answered[actions.BoundTrack | actions.HeldTrack]:
-    """Ask a person what to do about a track that another session has, and do that."""
+    """Ask a person what to do about a track that another session has, and do it."""
     wanted = TrackRequest(track=request.track.strip(), agent=request.agent)
     steps, held = ask_about_lock(found, wanted, session)
     notable = {one.text: one.step for one in reversed(steps) if one.is_notable}
@@ -100,7 +100,7 @@ def _say_bound(found: actions.BoundTrack | actions.HeldTrack, track: str, task: 
     if track:
         output.say(f"{found.agent} {word} {found.track}")
     if task:
-        output.say(f"{found.agent} has task {found.task}")
+        output.say(f"{found.agent} works on task {found.task}")
     decisions = output.counted(len(account.of(FactKind.DECISION)), "decision")
     files = output.counted(len(account.of(FactKind.FILE)), "file")
     output.say(f"ledger: {account.start.ledger} ({decisions}, {files} changed)")
@@ -117,7 +117,7 @@ def unbind(session: str, *, only_task: bool, as_json: bool) -> None:
 
 def _say_unbound(found: actions.BoundTrack, *, only_task: bool) -> None:
     if only_task and found.task_before:
-        output.say(f"{found.agent} no longer has task {found.task_before}")
+        output.say(f"{found.agent} no longer works on task {found.task_before}")
     elif only_task:
         output.say(f"{found.agent} has no task")
     elif found.before:
@@ -155,8 +155,8 @@ def _say_track(found: actions.TrackResult) -> None:
 def finish(session: str, *, keep: bool, no_validate: bool, validate_warn: bool, as_json: bool) -> int:
     """Finish the track: write a handoff, unbind track and task, archive and remove the ledger.
 
-    A track with papers or gates is finished through the gate `completion`: the plan is done, everything is
-    committed and pushed. With `[gates] mode = "full"` a failure stops it, and this exits with 1.
+    A track with documents or gates must pass the gate `completion`: the plan is done, and everything is
+    committed and pushed. With `[gates] mode = "full"`, a failure stops it and this exits with 1.
     """
     request = actions.FinishRequest(keeps_ledger=keep, skips_gate=no_validate, only_warns=validate_warn)
     answer = call(actions.finish, request, session)
@@ -168,7 +168,7 @@ def _say_finished(found: actions.BoundTrack | GateOutcome | actions.WaitingGate)
     if isinstance(found, GateOutcome):
         say_verdict(found)
     elif isinstance(found, actions.WaitingGate):
-        output.note("completion waits for a person: see `passdown gate run completion`")
+        output.note("the gate completion waits for a person; run `passdown gate run completion` to see why")
     else:
         output.say(f"{found.agent} finished {found.before}")
         if found.handoff:

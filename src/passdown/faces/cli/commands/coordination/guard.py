@@ -1,4 +1,4 @@
-"""`passdown guard`: judge a commit before git makes it, or the commits of a branch."""
+"""`passdown guard`: check a commit before git makes it, or the commits of a push or branch."""
 
 import os
 import sys
@@ -31,16 +31,15 @@ _FRAMEWORK = ("PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF")
 def guard(context: click.Context, span: str, *, is_push: bool, as_json: bool) -> int:
     """Stop commits of files that another session holds.
 
-    Judges the staged files, and exits with 3 if the commit must not be made. Git runs this before each
-    commit and merge, after `passdown guard install`. An agent is stopped, and told who has the file and for
-    how long. A person is warned. Whatever goes wrong with the guard itself lets the commit pass. Of a merge,
-    only what differs from all its parents is judged.
+    Checks the staged files, and exits with 3 if the commit must not be made. After `passdown guard install`,
+    git runs this before each commit and merge. An agent is stopped, and told who holds the file and for how
+    long. A person is only warned. If the guard itself fails, the commit passes. Of a merge, only what differs
+    from all its parents is checked.
 
-    With --push, judge the commits that a push adds, which git names on standard input: those that the guard
-    has not seen pass are judged by their files, for the session that pushes.
+    With --push, checks the commits that a push adds, which git lists on standard input. Commits that have not
+    passed the guard before are checked by their files, for the session that pushes.
 
-    With --ci, judge commits that were made in the same way, for nobody's session. Exits with 5 if that cannot
-    be found out.
+    With --ci, checks existing commits in the same way, for no session. Exits with 5 if that is not possible.
     """
     if context.invoked_subcommand is not None:
         return 0
@@ -53,7 +52,7 @@ def _judge_staged(*, as_json: bool) -> int:
     answer = Answered(actions.StagedVerdict())
     try:
         answer = call(actions.judge_staged, None)
-    except PassdownError as found:  # a guard that is broken stops nobody
+    except PassdownError as found:  # a broken guard stops nobody
         output.note(f"the commit was not checked: {found.message}")
     return 0 if show(answer, _say_staged, as_json=as_json).passed else HELD_CODE
 
@@ -71,7 +70,7 @@ def _judge_branch(span: str, *, as_json: bool) -> int:
 
 def _say_branch(found: actions.CommitsVerdict) -> None:
     if not found.is_judged:
-        output.note("nobody coordinates in this clone; nothing was judged")
+        output.note("no sessions coordinate in this clone; nothing to check")
     _say_refused(found.refused)
 
 
@@ -79,7 +78,7 @@ def _judge_push(*, as_json: bool) -> int:
     answer, pushed = Answered(actions.CommitsVerdict()), _read_pushed()
     try:
         answer = call(actions.judge_push, pushed) if pushed.tips else answer
-    except PassdownError as found:  # a guard that is broken stops nobody
+    except PassdownError as found:  # a broken guard stops nobody
         output.note(f"the push was not checked: {found.message}")
     return 0 if show(answer, _say_push, as_json=as_json).passed else HELD_CODE
 
@@ -91,9 +90,9 @@ def _say_push(found: actions.CommitsVerdict) -> None:
 
 
 def _read_pushed() -> PushedRefs:
-    """Return what git's pre-push hook is told: local ref and commit, remote ref and commit, in each line.
+    """Return the refs that git passes to its pre-push hook: per line, local and remote ref and commit.
 
-    The pre-commit framework reads that itself, and says it in variables.
+    The pre-commit framework reads those lines itself, and passes them on in variables.
     """
     lines = [line.split() for line in sys.stdin.read().splitlines()] if sys.stdin else []
     refs = [(words[1], words[3]) for words in lines if len(words) == _REF_WORDS]
@@ -115,7 +114,7 @@ def _say_goes_on(what: str) -> None:
 
 
 def _say_conflicts(conflicts: Sequence[PathVerdict]) -> None:
-    """Say who holds which file, and what can be done instead (R214)."""
+    """Print who holds which file, and what to do instead (R214)."""
     for verdict in conflicts[:_SHOWN]:
         output.note(tell_verdict(verdict))
     if len(conflicts) > _SHOWN:
@@ -129,10 +128,9 @@ def _say_conflicts(conflicts: Sequence[PathVerdict]) -> None:
 def install(*, yes: bool) -> int:
     """Run the guard before each commit, merge and push, in all worktrees of this clone.
 
-    It becomes git's hooks pre-commit, pre-merge-commit and pre-push. Where there is no such hook, one is
-    written. In a shell script, a marked block is added below its first line. Both are shown first. Hooks of
-    husky, lefthook and pre-commit belong to these tools: the lines to add are printed, and nothing is
-    changed.
+    It is added to git's hooks pre-commit, pre-merge-commit and pre-push. A missing hook is created; a hook
+    that is a shell script gets a marked block below its first line. Both changes are shown first. Hooks of
+    husky, lefthook and pre-commit are not changed: the lines to add are printed.
     """
     plans = call(actions.plan_install, None).result.plans
     for plan in plans:
@@ -155,9 +153,9 @@ def install(*, yes: bool) -> int:
     return 0
 
 
-@guard.command(short_help="Do not run the guard before commits, merges and pushes any more.")
+@guard.command(short_help="Stop running the guard before commits, merges and pushes.")
 def uninstall() -> None:
-    """Remove the guard from the hooks of this clone; the rest of them stays to the byte."""
+    """Remove the guard from the hooks of this clone; the rest of each hook stays unchanged."""
     answer = call(actions.uninstall, None)
     found = answer.result
     if found.hooks:
@@ -170,8 +168,9 @@ def uninstall() -> None:
 
 
 def _say_lines(plan: GuardPlan) -> None:
-    """Print what a person adds, since the file belongs to a tool."""
+    """Print the lines that a person must add, because the file belongs to another tool."""
     is_hook = plan.owner in {HookOwner.FOLDER, HookOwner.PROGRAM}
-    output.note(f"{plan.place} is not changed; add {'a call like this' if is_hook else 'these lines'} to it:")
+    lines = "a call like this" if is_hook else "these lines"
+    output.note(f"{plan.place} belongs to another tool and was not changed; add {lines} to it:")
     for line in plan.lines:
         output.say(line)

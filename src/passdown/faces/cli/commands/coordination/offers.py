@@ -29,8 +29,8 @@ Found = TypeVar("Found")
 def offer(to: str, task: str, session: str, *, as_json: bool) -> int:
     """Offer a task that your session has, with all its files and what it knows.
 
-    You own them until somebody accepts. Nobody can take them over meanwhile, even if your session ends. After
-    24 hours the offer is over, and they are yours again, or go back to the board.
+    They stay yours until somebody accepts. Until then nobody can take them over, even if your session ends.
+    After 24 hours the offer expires; they are yours again, or go back to the board.
     """
     answer = call_shared(actions.offer, actions.OfferRequest(task=task, to=to), session)
     return _report(answer, _say_made, as_json=as_json)
@@ -40,10 +40,10 @@ def _say_made(found: actions.MadeOffer) -> None:
     output.say(f"offered {found.task} to {found.to or 'anybody'}: {found.short_name}")
 
 
-@click.command(short_help="List the offers that stand.")
+@click.command(short_help="List open offers.")
 @options.json
 def offers(*, as_json: bool) -> None:
-    """List the offers that stand."""
+    """List open offers."""
     show(call(actions.list_standing, None), _say_standing, as_json=as_json)
 
 
@@ -54,10 +54,10 @@ def _say_standing(found: actions.StandingOffers) -> None:
         name = one.offer.short_name
         output.say(f"{name}  {one.offer.task} from {one.offer.agent} to {whom}, {left} left")
     if not found.offers:
-        output.say("No offers stand.")
+        output.say("No open offers.")
 
 
-@click.command(short_help="Accept an offer: its task and files are yours.")
+@click.command(short_help="Accept an offer: its task and files become yours.")
 @click.argument("name", metavar="[OFFER]", default="")
 @click.option("--anyway", is_flag=True, help="Accept it though something changed since.")
 @options.run_test
@@ -66,8 +66,8 @@ def _say_standing(found: actions.StandingOffers) -> None:
 def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, as_json: bool) -> int:
     """Show what changed since an offer was made, and accept it.
 
-    If something changed, or --run-test cannot run the test, --anyway is needed. Task, files and unread
-    messages are then yours under new fences, and what the giver knew is in your ledger.
+    If something changed, or if --run-test cannot run the test, --anyway is required. The task, files and
+    unread messages become yours, and what the other agent knew is added to your ledger.
     """
     reviewed = call_shared(actions.review, name, session)
     found = reviewed.result
@@ -87,7 +87,7 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
     if (is_untested or not drift.is_clean) and not anyway:
         why = "the test could not be run" if drift.is_clean else "something changed since the offer was made"
         output.note(f"not accepted: {why}")
-        output.note_hint(f"accept it with `passdown handoff accept {found.offer.short_name} --anyway`")
+        output.note_hint(f"to accept it anyway: `passdown handoff accept {found.offer.short_name} --anyway`")
         return HELD_CODE
     answer = call_shared(actions.accept, found, session)
     return _report(answer, _say_accepted, as_json=as_json)
@@ -95,23 +95,23 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
 
 def _say_accepted(found: actions.AcceptedOffer) -> None:
     for grant in found.accepted:
-        output.say(f"yours: {grant.name} (fence {grant.fence})")
-    output.say(f"What {found.agent} knew is in your ledger, too: read it with `passdown brief`.")
+        output.say(f"Now yours: {grant.name}")
+    output.say(f"Your ledger now has what {found.agent} knew. Read it with `passdown brief`.")
 
 
 @click.command(short_help="Decline an offer.")
 @click.argument("name", metavar="[OFFER]", default="")
 @options.changing
 def decline(name: str, session: str, *, as_json: bool) -> int:
-    """Decline an offer; its task and files stay with the giver, or go back to the board."""
+    """Decline an offer; its task and files stay with the agent who offered them, or go back to the board."""
     return _report(call_shared(actions.decline, name, session), _say_ended, as_json=as_json)
 
 
-@click.command(short_help="Take an offer of your own back.")
+@click.command(short_help="Withdraw your offer.")
 @click.argument("name", metavar="[OFFER]", default="")
 @options.changing
 def withdraw(name: str, session: str, *, as_json: bool) -> int:
-    """Take an offer of your own back."""
+    """Withdraw your offer."""
     return _report(call_shared(actions.withdraw, name, session), _say_ended, as_json=as_json)
 
 
@@ -122,14 +122,14 @@ def _say_ended(found: actions.EndedOffer) -> None:
 def _report(
     answer: Answered[Found | OfferGone | Lost], say: Callable[[Found], None], *, as_json: bool
 ) -> int:
-    """Print what came of it; a refusal has no JSON."""
+    """Print the outcome; a refusal has no JSON."""
     found = answer.result
     if isinstance(found, Lost):
         say_lost(found)
     elif isinstance(found, OfferGone):
         other = found.state == "other"
-        output.note("the offer is for somebody else" if other else "the offer does not stand")
-        output.note_hint("`passdown handoff offers` lists those that do")
+        output.note("this offer is for another session" if other else "this offer is no longer open")
+        output.note_hint("run `passdown handoff offers` to list open offers")
     elif as_json:
         output.say_json(encode(found))
     else:

@@ -18,12 +18,12 @@ def team() -> None:
     """
 
 
-@team.command(short_help="Give the project a key.")
+@team.command(short_help="Create the project's team key.")
 @options.write
 @click.option("--new-key", is_flag=True, help="Draw another key, for a fork that is a project of its own.")
 @options.json
 def init(*, yes: bool, new_key: bool, as_json: bool) -> int:
-    """Give the project a key, by which a server tells it from others.
+    """Create the project's team key, by which a server tells projects apart.
 
     Adds a marked block with a new key to the end of `passdown.toml`; the change is shown first. Commit it, so
     that every clone has the same key.
@@ -51,8 +51,8 @@ def init(*, yes: bool, new_key: bool, as_json: bool) -> int:
 def _say_known(plan: actions.KeyPlan, *, as_json: bool) -> None:
     if as_json:
         output.say_json(encode(plan))
-    output.note(f"the project has the key {plan.key}; nothing was changed")
-    output.note_hint("--new-key draws another, for a fork that is a project of its own")
+    output.note(f"the project already has a team key ({plan.key}); nothing was changed")
+    output.note_hint("if this fork is a project of its own, create another with --new-key")
 
 
 def _say_written(found: actions.KeyPlan) -> None:
@@ -62,22 +62,24 @@ def _say_written(found: actions.KeyPlan) -> None:
     else:
         output.note_hint(f"commit {FILE_NAME}, so that every clone has this key")
     if found.no_server:
-        output.note(f"nothing is granted yet: {found.no_server.message}")
+        output.note(f"sessions cannot coordinate yet: {found.no_server.message}")
         output.note_hint(found.no_server.hint)
-    output.note_hint("`passdown install HOST --edits` lets a host ask Passdown before it edits a file")
+    output.note_hint(
+        "run `passdown install HOST --edits` to have a host check with Passdown before it edits a file"
+    )
 
 
-@team.command(short_help="Bring the tables of the server up to date.")
+@team.command(short_help="Create or update the tables on the server.")
 @click.option("--url", default="", metavar="URL", help="The server, as the role that owns the tables.")
 @options.json
 def migrate(url: str, *, as_json: bool) -> None:
-    """Create the tables that sessions coordinate through on a PostgreSQL server, or bring them up to date.
+    """Create or update the tables on a PostgreSQL server through which sessions coordinate.
 
-    The role of the URL must be `passdown_owner`, or be allowed to create it. Passwords are not taken here:
-    libpq finds them in its password file, service file or environment.
+    The role in the URL must be `passdown_owner`, or be allowed to create it. A password does not belong in
+    the URL: libpq finds it in its password file, service file or environment.
     """
     show(
         call(actions.migrate, url),
-        lambda found: output.say(f"the tables have version {found.schema}"),
+        lambda found: output.say(f"Database ready (schema {found.schema})."),
         as_json=as_json,
     )

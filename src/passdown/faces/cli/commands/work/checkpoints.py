@@ -1,4 +1,4 @@
-"""`passdown checkpoint`: begin a phase, validate it, let it fail, and go on from it after a break."""
+"""`passdown checkpoint`: start a phase, validate it or record its failure, and resume from it later."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -33,17 +33,17 @@ def checkpoint() -> None:
     """Save phases of work, and go on from them.
 
     A phase is shown in the stream document of the track (thoughts/shared/handoffs/TRACK/current.md) and in
-    events, so that a later session, here or elsewhere, can go on at the first one that is open.
+    events, so that a later session, here or elsewhere, can resume at the first open one.
     """
 
 
-@checkpoint.command(short_help="Begin a phase.")
+@checkpoint.command(short_help="Start a phase.")
 @phase_argument
 @name_option
 @stream_option
 @options.usual
 def start(phase: int, name: str, stream: str, session: str, *, as_json: bool) -> None:
-    """Begin a phase: it is in progress from now on."""
+    """Start a phase: it is now in progress."""
     begun = Phase(phase=phase, name=name.strip(), state=PhaseState.IN_PROGRESS)
     request = actions.CheckpointRequest(phase=begun, stream=stream)
     calls.show(call(actions.save, request, session), _say_saved, as_json=as_json)
@@ -58,8 +58,8 @@ def start(phase: int, name: str, stream: str, session: str, *, as_json: bool) ->
 def validate(phase: int, name: str, test: str, session: str, *, yes: bool, as_json: bool) -> int:
     """Run the test of a phase; it is validated if that passes, and fails otherwise.
 
-    The command is shown, and runs without a shell after you agreed or with --yes. How many tests pass is read
-    from its output, if it is that of a known test runner. Exits with 1 if it fails.
+    The command is shown, and runs without a shell once you agree, or with --yes. The number of passing tests
+    is read from the output of known test runners. Exits with 1 if the test fails.
     """
     request = actions.ValidationRequest(
         phase=phase, name=name.strip(), test=test, told=choose_teller(as_json=as_json)
@@ -78,24 +78,24 @@ def validate(phase: int, name: str, test: str, session: str, *, yes: bool, as_js
 @stream_option
 @options.usual
 def fail(phase: int, why: str, name: str, stream: str, session: str, *, as_json: bool) -> None:
-    """Record that a phase failed, and why; every brief names it until it is validated."""
+    """Record that a phase failed, and why; every brief shows that until it is validated."""
     failed = Phase(phase=phase, name=name.strip(), state=PhaseState.FAILED, detail=one_line(why))
     request = actions.CheckpointRequest(phase=failed, stream=stream)
     calls.show(call(actions.save, request, session), _say_saved, as_json=as_json)
 
 
-@checkpoint.command(short_help="Go on from the last checkpoint, if its tests still end as they did.")
+@checkpoint.command(short_help="Resume from the last checkpoint if its tests still give the same result.")
 @click.argument("stream", default="", metavar="[STREAM]")
 @options.yes
 @click.option("--anyway", is_flag=True, help="Go on though a test ends differently.")
 @options.usual
 def resume(stream: str, session: str, *, yes: bool, anyway: bool, as_json: bool) -> int:
-    """Go on from the last checkpoint, if its tests still end as they did.
+    """Resume from the last checkpoint if its tests still give the same result.
 
     STREAM is the name or the path of a stream document. What changed since is shown: branch, commits, files.
-    The test of the last validated phase runs again, and so does the last recorded one if that is another,
-    after you agreed or with --yes. If one exits with another code than then, nothing is resumed and the
-    command exits with 1. Otherwise the first phase that is not validated is in progress from now on.
+    Once you agree, or with --yes, the test of the last validated phase runs again, and so does the last
+    recorded test if that is a different one. If one exits with a different code than before, nothing is
+    resumed and this exits with 1. Otherwise the first phase that is not validated is now in progress.
     """
     request = actions.ResumeRequest(stream=stream, goes_on=anyway, told=choose_teller(as_json=as_json))
     point = call(actions.plan_resume, request, session).result
@@ -108,34 +108,34 @@ def resume(stream: str, session: str, *, yes: bool, anyway: bool, as_json: bool)
 
 
 def _say_point(point: actions.ResumePoint, *, as_json: bool) -> None:
-    """Say what changed since a checkpoint, and which of its tests cannot be run again."""
+    """Print what changed since a checkpoint, and which of its tests cannot be run again."""
     if not as_json:
         output.say(f"checkpoint: {point.path}")
         for line in drift_lines(replace(point.drift, test=""), is_run=True):
             output.say(line)
     for command in point.left_out:
-        output.note(f"{one_line(command)} is not run: parts of it stayed on the machine where it ran")
+        output.note(f"not running {one_line(command)}: parts of it were left out when it was shared")
     if point.validated and not point.tests:
-        output.note(f"{name_phase(point.validated)} could not be verified: no test of it is known here")
+        output.note(f"could not verify {name_phase(point.validated)}: no test is known for it here")
 
 
 def _say_resumed(found: actions.ResumedCheckpoint | actions.ChangedCheckpoint) -> None:
     if isinstance(found, actions.ResumedCheckpoint):
         note_commit(found.commit)
-        output.say(f"go on with: {write_phase(found.next)}" if found.next else "all phases are validated")
+        output.say(f"continue with: {write_phase(found.next)}" if found.next else "all phases are validated")
         return
     one = found.changed
     named = "the test" if one.phase is None else f"the test of phase {one.phase}"
-    now = f", and with {one.exit_code_now} now" if one.exit_code_now >= 0 else f", and now: {one.ended}"
-    output.note(f"not resumed: {named} exited with {one.exit_code_then} then{now}")
-    output.note_hint("find out why; to go on all the same: `passdown checkpoint resume --anyway`")
+    now = f"now with {one.exit_code_now}" if one.exit_code_now >= 0 else f"now: {one.ended}"
+    output.note(f"not resumed: {named} exited with {one.exit_code_then} before, {now}")
+    output.note_hint("find out why, or resume anyway: `passdown checkpoint resume --anyway`")
 
 
-@checkpoint.command(short_help="Show the phases of your session, or of a stream document.")
+@checkpoint.command(short_help="Show the phases of your session or of a stream document.")
 @click.argument("stream", default="", metavar="[STREAM]")
 @options.usual
 def show(stream: str, session: str, *, as_json: bool) -> None:
-    """Show the phases of your session, or of a stream document, and where to go on.
+    """Show the phases of your session or of a stream document, and where to resume.
 
     STREAM is the name or the path of a stream document.
     """
@@ -150,7 +150,7 @@ def _say_progress(found: actions.ProgressResult) -> None:
 
 
 def _progress_lines(found: actions.ProgressResult) -> Iterator[str]:
-    """Describe what was run, and where to go on; what is not known is left out."""
+    """Describe what was run and where to resume; leave out what is not known."""
     state = found.validation
     if state.last_test_command:
         how = [] if state.last_test_exit_code is None else [f"exit {state.last_test_exit_code}"]
@@ -170,5 +170,5 @@ def _progress_lines(found: actions.ProgressResult) -> Iterator[str]:
 def _say_saved(found: actions.CheckpointResult) -> None:
     output.say(output.wrapped(write_phase(found.phase), "", "  "))
     if found.stream:
-        output.say(f"shown in {found.stream}")
+        output.say(f"updated {found.stream}")
     note_commit(found.commit)

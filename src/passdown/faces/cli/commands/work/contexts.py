@@ -23,8 +23,8 @@ def context() -> None:
 def save(session: str, *, nothing_ruled_out: bool, as_json: bool) -> None:
     """Save the context of your session: goal, what is ruled out, decisions, files, questions, next steps.
 
-    Without a goal, or without anything ruled out, nothing is written. A file that is no context any more is
-    kept beside the new one, with .bak after its name.
+    Without a goal, or without anything ruled out, nothing is written. An unreadable old file is kept beside
+    the new one, with .bak after its name.
     """
     request = actions.SaveContextRequest(nothing_ruled_out=nothing_ruled_out)
     show(call(actions.save, request, session), _say_saved, as_json=as_json)
@@ -33,15 +33,16 @@ def save(session: str, *, nothing_ruled_out: bool, as_json: bool) -> None:
 def _say_saved(saved: actions.SavedFile) -> None:
     output.say(f"saved: {saved.path}")
     if saved.backup:
-        output.note(f"what was there could not be read; it is now {saved.backup}")
+        output.note(f"the old file could not be read; it is now {saved.backup}")
 
 
-@context.command(short_help="Check that a saved context keeps its contract.")
+@context.command(short_help="Check that a saved context is complete.")
 @options.usual
 def check(session: str, *, as_json: bool) -> int:
-    """Check that a saved context keeps its contract.
+    """Check that a saved context is complete.
 
-    Its first line is its version, and what is marked [PRESERVE] says something. Exits with 1 if it does not.
+    Its first line must be its version, and the sections marked [PRESERVE] must not be empty. Exits with 1 if
+    something is missing.
     """
     return 0 if show(call(actions.check, None, session), _say_checked, as_json=as_json).is_kept else 1
 
@@ -50,21 +51,21 @@ def _say_checked(found: actions.CheckedContext) -> None:
     for one in found.problems:
         output.say(f"{found.path}:{one.line}: {one.severity.value}: {one.field} {one.problem}")
     if not found.is_there:
-        verdict = "there is none; `passdown context save` writes it"
+        verdict = "not saved yet; run `passdown context save`"
     else:
-        verdict = "keeps its contract" if found.is_kept else "does not keep its contract"
+        verdict = "complete" if found.is_kept else "not complete"
     output.say(f"{found.path}: {verdict}")
 
 
-@context.command(short_help="Print what a saved context says.")
+@context.command(short_help="Print a saved context.")
 @options.usual
 def recall(session: str, *, as_json: bool) -> int:
-    """Print what a saved context says: what is built, what is ruled out, and where the work is."""
+    """Print a saved context: what is built, what is ruled out, and how far the work is."""
     answer = call(actions.recall, None, session)
     found = answer.result.context
     if found is None:
         output.note(f"there is no {answer.result.path}")
-        output.note_hint("`passdown context save` writes it")
+        output.note_hint("run `passdown context save` to write it")
         return 1
     show(answer, lambda _: _say_context(found), as_json=as_json)
     return 0

@@ -1,4 +1,4 @@
-"""`passdown ready`, `passdown blocked`, `passdown sync`: what the tracker has to do, wherever it is."""
+"""`passdown ready`, `passdown blocked`, `passdown sync`: list the tasks of the tracker, and sync it."""
 
 import click
 
@@ -14,7 +14,8 @@ from passdown.faces.cli.coordination import say_tasks, say_waiting
 def ready(*, as_json: bool) -> None:
     """List the tasks that can be claimed now.
 
-    The first to be claimed stands first. If there is none, it says what the others wait for.
+    They are in the order in which `passdown claim` takes them. If there is none, prints what the others wait
+    for.
     """
     list_ready(as_json=as_json)
 
@@ -24,7 +25,7 @@ def ready(*, as_json: bool) -> None:
 def blocked(*, as_json: bool) -> None:
     """List the tasks that wait, and what they wait for.
 
-    A task waits for other tasks, or for something outside.
+    A task waits for other tasks, or for something outside the tracker.
     """
     list_blocked(as_json=as_json)
 
@@ -37,11 +38,11 @@ def blocked(*, as_json: bool) -> None:
 def sync(session: str, dropped: str, *, as_json: bool) -> None:
     """Let the tracker exchange tasks with others.
 
-    Beads writes its export or pulls and pushes, depending on its version; `push` below `[tracker]` allows
-    what would push to a git remote. The board needs no exchange.
+    Depending on its version, Beads writes its export or pulls and pushes; `push` under `[tracker]` allows a
+    push to a git remote. The board needs no sync.
 
-    A change that the tracker does not take waits, and every command that reaches the tracker tries it again.
-    `passdown status` lists what waits; `--drop` gives one up, by the id in `passdown status --json`.
+    A change that the tracker did not accept is queued, and every command that reaches the tracker tries it
+    again. `passdown status` lists the queue; `--drop` removes a change by its id in `passdown status --json`.
     """
     if dropped:
         show(call(actions.drop, dropped, session), _say_dropped, as_json=as_json)
@@ -57,25 +58,25 @@ def _say_dropped(found: actions.DroppedChange) -> None:
 
 
 def list_ready(*, as_json: bool) -> None:
-    """Print what can be claimed, or why nothing can; no answer is a warning (R194, C17)."""
+    """Print what can be claimed, or why nothing can; an unreachable tracker is a warning (R194, C17)."""
     found = _show_listed(
         actions.ListingRequest(listing=Listing.READY, tells_waiting=not as_json), as_json=as_json
     )
     if as_json or found.warning or found.tasks:
         return
-    output.say("Nothing is ready to be claimed.")
+    output.say("No task is ready.")
     say_waiting(found.waiting)
     if found.unknown:
-        output.note(f"what the others wait for is not known: {found.unknown}")
+        output.note(f"could not find out what the others wait for: {found.unknown}")
 
 
 def list_blocked(*, as_json: bool) -> None:
-    """Print what waits, and for what."""
-    say_listed(Listing.BLOCKED, "No task waits for anything.", as_json=as_json)
+    """Print the tasks that wait, and what they wait for."""
+    say_listed(Listing.BLOCKED, "No task is blocked.", as_json=as_json)
 
 
 def say_listed(listing: Listing, none: str, *, as_json: bool) -> None:
-    """Print a list of tasks; `none` is what to say if there are none."""
+    """Print a list of tasks, or `none` if there are no tasks."""
     found = _show_listed(actions.ListingRequest(listing=listing), as_json=as_json)
     if not (as_json or found.warning or found.tasks):
         output.say(none)
@@ -88,6 +89,6 @@ def _show_listed(request: actions.ListingRequest, *, as_json: bool) -> actions.L
 def _say_tasks(found: actions.ListedTasks) -> None:
     if found.warning:
         output.note(found.warning)
-        output.note_hint("which tasks there are is not known; try again")
+        output.note_hint("the tasks could not be listed; try again")
     else:
         say_tasks(found.tasks)
