@@ -101,7 +101,7 @@ def test_a_claim_of_nothing_or_as_json_shows_mail_too(team: Team) -> None:
     shown = team.run("birch", "claim").out
     assert "> again" in shown
     assert "\x1b" not in shown
-    assert "Nothing is ready to be claimed.\n" in shown
+    assert "No task is ready.\n" in shown
 
 
 @pytest.mark.requirement("R169", through="command")
@@ -159,7 +159,7 @@ def test_mail_is_printed_and_stays_unread_where_nothing_can_be_written(team: Tea
         for options in ((), ("--keep",), ("--wait", "1s")):
             done = team.run("birch", "inbox", *options)
             assert (done.code, "> soon?" in done.out) == (0, True)
-            assert ("they stay unread: " in done.err) is (options != ("--keep",))
+            assert ("the messages stay unread: " in done.err) is (options != ("--keep",))
 
     assert "> soon?" in team.run("birch", "inbox").out
     assert team.run("birch", "inbox").out == "No unread messages.\n"

@@ -130,12 +130,12 @@ def test_the_answer_says_what_was_understood_and_how_much_it_covers(team: Editor
     done = team.run("amber", "reserve", "pkg", "../linked/x.py", "../docs/*.md", "{a,b}.py")
 
     assert [line.partition(" (")[0] for line in done.out.splitlines()] == [
-        "reserved: src/pkg/",
-        "reserved: linked/x.py",
-        "reserved: src/x.py",
-        "reserved: docs/*.md",
-        "reserved: src/a.py",
-        "reserved: src/b.py",
+        "Reserved src/pkg/",
+        "Reserved linked/x.py",
+        "Reserved src/x.py",
+        "Reserved docs/*.md",
+        "Reserved src/a.py",
+        "Reserved src/b.py",
     ]
     assert [line.partition("), ")[2] for line in done.out.splitlines()] == [
         "covers 1 tracked file",
@@ -193,7 +193,7 @@ def test_release_finds_what_was_reserved_before_files_were_made_or_removed(team:
     put(team.project.folder, "web/[id]/a.py", "x")
     (team.project.folder / "web/[slug]").rename(team.project.folder / "web/other")
 
-    assert team.run("amber", "reserve", "later").out.startswith("reserved: later (")
+    assert team.run("amber", "reserve", "later").out.startswith("Reserved later (")
     assert team.run("amber", "release", "later").code == 0
     assert team.run("amber", "renew", "web/[id]").code == 0
     assert team.run("amber", "release", "web/[id]").code == 0

@@ -157,7 +157,7 @@ def test_a_hook_shows_it_to_the_agent_and_names_it_to_the_user(team: Handing) ->
         "(2026-01-11T12:00:00Z):\n> Review auth changes\n"
     )
     assert told(answer).startswith("===== passdown brief ")
-    assert answer["systemMessage"].endswith("Handed over by amber: shown to the agent")
+    assert answer["systemMessage"].endswith("Handoff from amber: shown to the agent")
     assert (team.files(), team.processed()) == ([], [name])
     assert "Review auth" not in told(team.begin("host-2"))
 
@@ -364,7 +364,7 @@ def test_what_does_not_go_together_is_refused(team: Handing, arguments: tuple[st
 def test_secrets_do_not_leave_and_nothing_moves_the_cursor(team: Handing) -> None:
     key = "AKIA" + "IOSFODNN7EXAMPL2"
     done = team.run("amber", "handoff", "create", f"\x1b[2J key {key}", "--to", "birch")
-    assert "secrets were removed: aws-access-token" in done.err
+    assert "removed secrets: aws-access-token" in done.err
     team.put("handoff_T-\u202eabc_to_birch.json", **{"from": "T\n> x\x1b", "content": "a\r\u2028b\x1b"})
 
     shown = team.command("start", "--session", "birch").out
@@ -473,7 +473,7 @@ def test_a_handoff_lies_in_the_checkout_of_its_agent_and_is_found_from_any(
 def test_with_an_engine_it_is_a_message_too_and_the_inbox_settles_both(coordinated: Handing) -> None:
     team = coordinated
     done = team.run("amber", "handoff", "create", "Look at it", "--to", "birch")
-    assert done.out.endswith("sent to birch as a message, too\n")
+    assert done.out.endswith("also sent to birch as a message\n")
     (name,) = team.files()
     number = json.loads((team.folder / RUNTIME / name).read_text())["id"]
 

@@ -94,7 +94,7 @@ def test_the_start_by_command_says_what_is_inherited_and_how_much_mail_there_is(
 
     again = hosts.command("start", "--session", "amber")
 
-    assert "the session goes on with src/, which a dead session held" in again.err
+    assert "took over src/ from a crashed session" in again.err
     assert "2 unread messages: run `passdown inbox`" in again.err
     assert "> one" in hosts.run("amber", "inbox").out
 
@@ -172,7 +172,7 @@ def test_a_start_goes_on_without_the_engine_and_says_so(hosts: Hosts) -> None:
     assert "file > src/" in context(answer)
     assert len(hosts.host.log().splitlines()) == 1
     assert started.code == 0
-    assert "the session does not take part in coordination" in started.err
+    assert "not coordinating with other sessions" in started.err
     assert ended.code == 0
     assert "holds is not released yet" in ended.err
     assert json.loads(hosts.command("status", "--json").out)["sessions"]

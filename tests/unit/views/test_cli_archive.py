@@ -75,8 +75,8 @@ def test_what_is_archived_is_counted_and_checked(shelf: Shelf) -> None:
     assert done == Done(
         0,
         "archived events: 3 in 3 rollups\n"
-        "copies of them: 3\n"
-        "records of sessions: 1\n"
+        "separate copies: 3\n"
+        "session records: 1\n"
         "search index: not made yet; the next search reads 4 files\n",
         "passdown: no problems found\n",
     )
@@ -133,7 +133,7 @@ def test_old_copies_are_shown_and_go_only_when_somebody_says_so(shelf: Shelf) ->
     assert done == Done(
         0,
         f"{first}\n{second}\nwould remove 2 copies of archived events from before {BEFORE}\n",
-        "  hint: --yes removes them; their rollups hold the same events\n",
+        "  hint: remove them with --yes; the rollups keep the same events\n",
     )
     assert shelf.copies() == [first, second, third]
     view = shelf.command("view", "show").out

@@ -96,7 +96,7 @@ def test_an_event_that_vanishes_is_said(
     assert done == Done(
         1,
         "",
-        f"passdown: event {event.id} has just disappeared\n  hint: repeat the command\n",
+        f"passdown: event {event.id} was just removed\n  hint: run the command again\n",
     )
 
 
