@@ -196,7 +196,7 @@ def test_a_task_that_another_session_took_over_cannot_be_closed(team: Team) -> N
     refused = team.run("amber", "close", one)
 
     assert (refused.code, refused.out) == (3, "")
-    assert "the session no longer holds" in refused.err or "does not hold" in refused.err
+    assert "this session no longer holds" in refused.err or "does not hold" in refused.err
     assert team.ask("amber", "close", one)["lost"]["name"] == one
     assert team.run("birch", "close").code == 0
 
@@ -232,7 +232,7 @@ def test_an_orphaned_task_waits_for_its_session_and_then_goes_to_another(team: T
     team.pass_time(minutes=30)
     claimed = team.run("birch", "claim")
     assert claimed.out == (
-        f"Claimed: {one} one\n  {team.agent('amber')} had it, and gave no sign of life for too long\n"
+        f"Claimed: {one} one\n  taken over from {team.agent('amber')}, which went silent\n"
     )
 
 

@@ -137,9 +137,9 @@ def test_the_answer_says_what_was_understood_and_how_much_it_covers(team: Editor
         "Reserved src/a.py",
         "Reserved src/b.py",
     ]
-    assert [line.partition("), ")[2] for line in done.out.splitlines()] == [
-        "covers 1 tracked file",
-        *["covers no tracked file yet"] * 5,
+    assert [line.partition(" (")[2].partition("; ")[0] for line in done.out.splitlines()] == [
+        "1 tracked file",
+        *["no tracked files yet"] * 5,
     ]
     told = team.ask("amber", "reserve", "../src", "new.py")["understood"]
     assert told == [
@@ -258,6 +258,6 @@ def test_a_bounded_count_is_told(team: Editors, monkeypatch: pytest.MonkeyPatch)
         put(team.project.folder, f"src/pkg/{name}.py", "x")
     team.project.git("add", "--all")
 
-    assert team.run("amber", "reserve", "src").out.endswith("covers at least 1 tracked file\n")
-    assert team.run("amber", "reserve", "**", "--all").out.endswith("covers at least 3 tracked files\n")
-    assert team.run("amber", "reserve", "**/none.py").out.endswith("sign of life)\n")
+    assert team.run("amber", "reserve", "src").out.startswith("Reserved src/ (at least 1 tracked file; ")
+    assert team.run("amber", "reserve", "**", "--all").out.startswith("Reserved ** (at least 3 tracked files; ")
+    assert team.run("amber", "reserve", "**/none.py").out.startswith("Reserved **/none.py (expires ")

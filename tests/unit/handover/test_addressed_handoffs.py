@@ -225,7 +225,7 @@ def test_what_nobody_read_in_a_day_is_shown_written_down_and_deleted(team: Handi
         text = team.command("start", "--new", "--session", "dogwood").out
 
     path = f"{RUNTIME}/{name}"
-    assert f"Nobody read this in time, so {path} was deleted; it was for cedar.\n" in text
+    assert f"This handoff to cedar expired unread; {path} was deleted.\n" in text
     assert f"Handoff from {amber}, 1 d ago (2026-01-11T12:00:00Z):\n> Look at it\n" in text
     assert (team.files(), team.processed()) == ([], [])
     assert team.metrics() == [
@@ -513,7 +513,7 @@ def test_messages_that_nobody_read_are_shown_and_written_down_before_they_go(coo
     answer = team.begin("host-1")
 
     text = told(answer)
-    assert f"Nobody read this message in time, so it was deleted: {amber} to birch\n> Anybody?\n" in text
+    assert f"This message expired unread and was deleted: {amber} to birch\n> Anybody?\n" in text
     assert text.count("> Look at it") == 1
     assert "A message expired unread" in answer["systemMessage"]
     files = [one["file"] for one in team.metrics()]

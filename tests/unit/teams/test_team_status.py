@@ -74,7 +74,7 @@ def test_status_names_orphaned_tasks_and_offers(team: Team) -> None:
 
     assert f"  {team.agent('birch')}  silent, last seen 12 min ago\n" in shown
     assert f"    task {one}, orphaned (`passdown takeover {one}`): one\n" in shown
-    assert f"  offered: task {two} by {team.agent('amber')} to anybody, 1 d left\n" in shown
+    assert f"  offer: task {two} from {team.agent('amber')} to anybody, 1 d left\n" in shown
     assert {task["id"]: task["is_orphaned"] for task in answer["tasks"]} == {one: True, two: False}
     (standing,) = answer["offers"]
     assert (standing["task"], standing["to"], standing["agent"]) == (two, None, team.agent("amber"))

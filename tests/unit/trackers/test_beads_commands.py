@@ -364,7 +364,7 @@ def test_a_ready_list_that_is_empty_says_so_though_the_others_are_not_known(team
     listed = team.command("ready")
 
     assert (listed.code, listed.out) == (0, "No task is ready.\n")
-    assert "what the others wait for is not known" in listed.err
+    assert "could not find out what the others wait for" in listed.err
 
 
 @pytest.mark.requirement("C148", "R197")

@@ -162,8 +162,8 @@ def test_a_copy_that_no_rollup_holds_or_no_commit_has_stays(shelf: Shelf) -> Non
 
     assert done.out.startswith("removed 0 copies of archived events from before 2026-01-10 12:00Z\n")
     said = " ".join(done.out.split())
-    assert f"{first}: stays: it is in no rollup of 2025-11-20 with this text" in said
-    assert f"{third}: stays: it is not committed yet" in said
+    assert f"{first}: kept: it is in no rollup of 2025-11-20 with this text" in said
+    assert f"{third}: kept: it is not committed yet" in said
     assert shelf.copies() == [first, second, third]
     shelf.commit()
     answer = json.loads(shelf.command("archive", "clean", "--older", "1d", "--json").out)
@@ -193,7 +193,7 @@ def test_what_is_no_event_stays_and_no_age_is_refused(shelf: Shelf) -> None:
 
     done = shelf.command("archive", "clean", "--yes")
 
-    assert f"{ARCHIVE}/notes.md: stays: it cannot be read as an event" in " ".join(done.out.split())
+    assert f"{ARCHIVE}/notes.md: kept: it cannot be read as an event" in " ".join(done.out.split())
     assert (shelf.project.folder / ARCHIVE / "picture.png").exists()
     assert shelf.command("archive", "clean", "--older", "soon").code == 2
     refused = shelf.command("archive", "clean", "--older", "999999w")

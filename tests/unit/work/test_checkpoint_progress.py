@@ -76,7 +76,7 @@ def test_the_test_of_the_last_validated_phase_runs_again_before_anybody_goes_on(
     put_test(day, "first.py")
     resumed = day.command("checkpoint", "resume", "parser", "--yes")
     assert resumed.code == 0
-    assert resumed.out.splitlines()[-1].startswith("go on with: Phase 2 (Lexer)")
+    assert resumed.out.splitlines()[-1].startswith("continue with: Phase 2 (Lexer)")
     assert "- Phase 2 (Lexer): → IN_PROGRESS (started " in stream(day)
 
 
@@ -147,7 +147,7 @@ def test_one_goes_on_from_a_document_of_others_by_its_last_test(day: Day) -> Non
     assert (refused["resumed"], test["command"], test["exit_code_now"]) == (False, SAME_TEST, 3)
     put_test(day, "first.py")
     resumed = day.command("checkpoint", "resume", OTHERS_STREAM, "--yes")
-    assert resumed.out.splitlines()[-1].startswith("go on with: Phase 4 (Login Endpoint)")
+    assert resumed.out.splitlines()[-1].startswith("continue with: Phase 4 (Login Endpoint)")
 
 
 @pytest.mark.requirement("R94", "R95", through="command")
@@ -178,7 +178,7 @@ def test_what_cannot_be_verified_is_said(day: Day) -> None:
     text = stream(day).replace('"last_test_command": null', '"last_test_command": "pytest …"')
     put(day, STREAM, text)
     partly = day.command("checkpoint", "resume", "parser", "--yes")
-    assert "pytest … is not run: parts of it were left out when it was shared" in partly.err
+    assert "not running pytest …: parts of it were left out when it was shared" in partly.err
     refused = text.replace('"pytest …"', '"echo $(touch evil)"').replace(
         '"last_test_exit_code": null', '"last_test_exit_code": 0'
     )
@@ -425,4 +425,4 @@ def test_no_secret_of_a_test_gets_into_documents_and_events(day: Day) -> None:
         assert AWS not in stream(day)
         assert not any(AWS in event for event in day.events())
     resumed = day.command("checkpoint", "resume", "--yes")
-    assert "is not run: parts of it stayed on the machine" in resumed.err
+    assert ": parts of it were left out when it was shared" in resumed.err

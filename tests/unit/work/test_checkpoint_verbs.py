@@ -124,7 +124,7 @@ def test_a_session_goes_on_from_a_checkpoint_only_if_the_test_ends_as_it_did(day
     resumed = day.command("checkpoint", "resume", "--yes")
     assert resumed.code == 0
     assert resumed.out.splitlines()[0] == f"checkpoint: {STREAM}"
-    assert resumed.out.splitlines()[-1].startswith("go on with: Phase 2 (Lexer): ")
+    assert resumed.out.splitlines()[-1].startswith("continue with: Phase 2 (Lexer): ")
     assert "Phase 2 (Lexer): → IN_PROGRESS" in day.command("checkpoint", "show").out
     assert "SQLite" in day.command("brief").out
     assert day.command("checkpoint", "validate", "2", "--yes").code == 0

@@ -47,7 +47,7 @@ def test_open_begins_a_change_and_says_where(command: Caller, project: Project) 
     again = command("loop", "open", "habits", "ideation", "--json")
 
     assert first.out == (
-        "began habits (full lane, manual mode)\n"
+        "started habits (full lane, manual mode)\n"
         "opened changes/habits/loops/ideation.md (0 turns); phase: ideation\n"
     )
     assert (project.folder / LEDGER).read_text(encoding="utf-8") == "# Ideation Loop\n"
@@ -75,9 +75,9 @@ def test_open_begins_a_change_and_says_where(command: Caller, project: Project) 
             ("append", "habits", "ideation", "x", "--result", "FAILED"),
             2,
             "for implementations",
-            "leave it out",
+            "remove it, or append to an implement-NN loop",
         ),
-        (("append", "habits", "ideation", "x", "--complete"), 2, "for the reconcile loop", "leave it out"),
+        (("append", "habits", "ideation", "x", "--complete"), 2, "for the reconcile loop", "remove it"),
         (("append", "habits", "implement-01", "x"), 2, "needs a result", "--result SUCCESS"),
         (("feedback", "habits", "specs", "x"), 2, "habits has no loop specs", "its loops are ideation"),
         (("feedback", "habits", "ideation", " "), 2, "feedback needs a text", "in a few words"),

@@ -107,7 +107,7 @@ def test_a_person_and_an_agent_go_through_all_eight_loops_in_manual_mode(
     assert brief(agent) == []
 
     # The person leaves the placeholder: that means to go on.
-    assert "no feedback waits" in ok(agent("loop", "continue", "habits"))
+    assert "no open feedback" in ok(agent("loop", "continue", "habits"))
 
     # The proposal waits for the person's approval, which they give at their terminal.
     ok(agent("loop", "open", "habits", "proposal"))

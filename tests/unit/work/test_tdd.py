@@ -209,7 +209,7 @@ def test_a_phase_can_be_stated_and_is_noted_at_once(desk: Desk) -> None:
     red = desk.command("tdd", "red")
 
     assert red.code == 0
-    assert red.out.endswith(f"is in RED of {task}\n  noted on the task: {NOTES[RED]}\n")
+    assert red.out.endswith(f" is now in RED ({task})\n  noted on the task: {NOTES[RED]}\n")
     assert desk.notes(task) == NOTES[RED]
     again = json.loads(desk.command("tdd", "red", "--json").out)
     assert (again["changed"], again["phase"]) == (False, "RED")
