@@ -93,7 +93,7 @@ def test_a_handoff_to_an_agent_is_a_file_of_the_seed(team: Handing) -> None:
     done = team.run("amber", "handoff", "create", "Review auth changes", "--to", birch)
 
     path = f"{RUNTIME}/handoff_{amber}_to_{birch}.json"
-    told = f"Handoff created: {path}\nsent to {birch} as a message, too\n"  # the track is locked
+    told = f"Handoff created: {path}\nalso sent to {birch} as a message\n"  # the track is locked
     assert (done.code, done.out) == (0, told)
     written = json.loads((team.folder / path).read_text())
     number = written.pop("id")
@@ -531,7 +531,7 @@ def test_without_its_engine_a_handoff_is_a_file_and_is_shown(coordinated: Handin
     done = team.run("amber", "handoff", "create", "Look at it", "--to", "birch")
 
     assert done.code == 0
-    assert "it is not a message: " in done.err
+    assert "not sent as a message: " in done.err
     started = team.command("start", "--session", "birch")
     assert "> Look at it" in started.out
     assert started.err != ""

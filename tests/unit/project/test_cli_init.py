@@ -109,7 +109,7 @@ def test_without_git_it_says_so(command: Caller, monkeypatch: pytest.MonkeyPatch
     done = command("init", "--yes")
 
     assert done.out.endswith("written: passdown.toml\n")
-    assert done.err == "passdown: the project is not in a git repository; nothing is committed\n"
+    assert done.err == "passdown: this is not a git repository; nothing is committed\n"
 
 
 def test_json_tells_what_would_be_written_and_only_yes_writes(command: Caller, project: Project) -> None:

@@ -64,7 +64,7 @@ def test_yes_installs_and_again_says_that_nothing_changed(command: Caller, hosts
     done = command("install", "claude", "--yes")
 
     assert (done.code, done.out.endswith("\ninstalled into Claude Code\n")) == (0, True)
-    assert done.err == "  hint: it is active from the next session on, in projects with a passdown.toml\n"
+    assert done.err == "  hint: active from your next session, in projects with a passdown.toml\n"
     before = hosts.files()
     again = command("install", "claude")
     assert again == (0, "", "passdown: Claude Code already has the plugin; nothing was changed\n")

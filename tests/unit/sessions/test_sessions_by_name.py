@@ -340,7 +340,7 @@ def test_the_seeds_own_order_at_a_real_terminal_is_one_session_in_single_mode(tm
     def call(*words: str) -> Done:
         return run(*words, cwd=project.folder)
 
-    assert call("preflight").out.startswith("no session yet")
+    assert call("preflight").out.startswith("no session is running")
     assert call("start", "--session", "T-abc").code == 0
     assert "mode:     SA, locked at the start" in call("preflight").out
     typo = call("now", "x", "--session", "T-bac")

@@ -166,7 +166,7 @@ def test_project_roots_of_one_repository_have_boards_of_their_own(team: Team) ->
 
     team.monkeypatch.chdir(below)
 
-    assert "There are no tasks" in team.command("task", "list").out
+    assert "No tasks." in team.command("task", "list").out
     team.add("of the API")
     team.monkeypatch.chdir(team.project.folder)
     assert "of the API" not in team.command("task", "list").out

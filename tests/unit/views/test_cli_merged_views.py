@@ -69,7 +69,7 @@ def test_a_merged_view_is_named_until_it_is_regenerated(command: Caller, project
     assert find_view_owner((project.folder / VIEW).read_bytes()) is ViewOwner.MERGED
     check = command("synthesize", "--check")
     assert (check.code, check.err) == (1, MERGED)
-    assert "is merged by git, not regenerated" in command("view", "verify").err
+    assert "is merged by git and not regenerated" in command("view", "verify").err
     assert f"view: {VIEW} was merged by git and not regenerated" in " ".join(command("doctor").out.split())
     done = command("synthesize")
     (copy,) = kept(project)

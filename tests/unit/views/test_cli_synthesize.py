@@ -111,7 +111,7 @@ def test_events_that_cannot_be_read_are_left_out_and_counted(command: Caller, pr
         WRITTEN,
         "passdown: 2 events could not be read and were skipped: "
         f"{EVENTS}/empty.md, {EVENTS}/torn.md\n"
-        "  hint: `passdown view verify` lists what was skipped, and why\n",
+        "  hint: run `passdown view verify` to see what was skipped and why\n",
     )
     footer = parse_view(view_of(project)).footer
     assert footer is not None

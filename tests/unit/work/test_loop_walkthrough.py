@@ -100,7 +100,7 @@ def test_a_person_and_an_agent_go_through_all_eight_loops_in_manual_mode(
     shown = ok(agent("loop", "continue", "habits"))
     assert "> Offline first. How important is sync?" in shown
     assert "> habits/ideation turn 1: Not important. Privacy is." in shown
-    assert "stop after the turn: a person answers in the ledger" in shown
+    assert "stop after this turn; a person answers in the ledger" in shown
     assert "answered the feedback on turn 1" in ok(
         agent("loop", "append", "habits", "ideation", "No sync; everything stays on the device.")
     )

@@ -91,7 +91,7 @@ def answer_question(kind: FactKind, /, *, question: str, text: str, session: str
     found = answer.result
     if not isinstance(found, facts.KeptComment):
         return _report(answer, _echo(found.said), as_json=as_json)
-    kept = f"kept as a comment: only a person can lift an escalated gate ({found.because})"
+    kept = f"kept as a comment: only a person can lift an escalated gate, not an agent ({found.because})"
     _report(answer, _echo(found.fact.said), output.wrapped(kept, "", "  "), as_json=as_json)
     output.note_hint(
         f'a person decides, in their own terminal: `passdown answer "{found.question[:40]}" TEXT`'
