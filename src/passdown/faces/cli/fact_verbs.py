@@ -85,7 +85,7 @@ def ask_question(kind: FactKind, /, *, text: str, unconfirmed: bool, session: st
 
 
 def answer_question(kind: FactKind, /, *, question: str, text: str, session: str, as_json: bool) -> int:
-    """Answer a question or feedback; report if the answer was only kept as a comment on a gate."""
+    """Answered a question or feedback; say so if the answer was kept as a comment on a gate."""
     del kind
     answer = call(facts.answer, facts.AnswerRequest(question=question, text=text), session)
     found = answer.result

@@ -22,7 +22,7 @@ _USUAL: Final = "30d"
 def command(context: click.Context, *, as_json: bool) -> int:
     """Verify what is archived, and remove old copies.
 
-    Without a subcommand, verifies. `passdown search` also finds what is archived.
+    Without a subcommand, verifies. `passdown search` finds what is archived, too.
     """
     return 0 if context.invoked_subcommand is not None else _verify(as_json=as_json)
 
@@ -30,9 +30,9 @@ def command(context: click.Context, *, as_json: bool) -> int:
 @command.command(short_help="Check archived events and records.")
 @options.json
 def verify(*, as_json: bool) -> int:
-    """Check rollups, the copies of archived events against them, and session records.
+    """Check rollups, the archived events against them, and the records of sessions.
 
-    Also reports whether the search index is current. Exits with 1 if something is wrong.
+    Also says whether the search index has all of it. Exits with 1 if something is wrong.
     """
     return _verify(as_json=as_json)
 
@@ -66,11 +66,11 @@ def _say_problems(problems: Sequence[ArchiveProblem]) -> None:
 @click.option("--yes", is_flag=True, help="Remove them; without it, only shows what would be removed.")
 @options.json
 def clean_copies(*, older: str, yes: bool, as_json: bool) -> int:
-    """Remove the copies of archived events that a rollup holds completely.
+    """Remove the files of archived events that a rollup holds whole.
 
-    Removes only copies older than 30 days, or than --older. Each is compared with its rollup first. A copy
-    stays if no rollup holds it, if it cannot be read, or if it is not committed yet. Rollups and session
-    records are never removed. Commit the removal yourself: Passdown commits no deletion.
+    Only events older than 30 days, or as --older says. Each is compared with its rollup first; one that no
+    rollup holds, that cannot be read, or that is not committed yet stays. Rollups and records of sessions are
+    never removed. Commit the removal yourself: Passdown commits no deletion.
     """
     request = actions.CleaningRequest(older=older, is_confirmed=yes)
     show(call(actions.clean, request), _say_cleaned, as_json=as_json)

@@ -30,13 +30,13 @@ _PLACES: Final = MappingProxyType(
 def command(session: str, expect: str | None, *, as_json: bool) -> int:
     """Prove that no fact was lost.
 
-    Reads every line of every journal and every event from scratch. A fact in force must be in the brief or be
-    shown by a command; a fact no longer in force must have been retired by a named line or event. Missing
-    lines of a journal count as losses. So do texts of --expect that no fact has, and facts that are hidden
-    only by an event dated in the future.
+    Reads every line of every journal and every event from scratch. A fact that holds must be in the brief or
+    be shown by a command; a fact that no longer holds must have been retired by a line or event that is
+    named. Missing lines of a journal count as losses, and so do texts of --expect that no fact has, and facts
+    that an event hides only because it is dated ahead.
 
-    Prints the number of facts, how many are missing, and a hash over the ids of all facts. Exits with 1 if a
-    fact is missing.
+    Prints the number of facts, how many are unaccounted for, and a hash over the ids of all facts. Exits with
+    1 if a fact is unaccounted for.
     """
     answer = call(certificates.certify, expect or "", session)
     return PassdownError.exit_code if show(answer, _say, as_json=as_json).losses else 0

@@ -29,8 +29,8 @@ def command(*, fix: bool, yes: bool, cost: bool, as_json: bool) -> int:
     not end, journals, the view and its events, clocks, the cache, the documents, and whether the installed
     hooks respond and are those of this version. Without --fix, nothing but the cache is written.
 
-    --fix writes missing rules for git, removes unfinished writes of killed processes, publishes the facts of
-    crashed sessions, and rebuilds an outdated view. It never deletes anything that a user or an agent wrote.
+    --fix writes missing rules for git, removes unfinished writes of dead processes, publishes the facts of
+    dead sessions, and rebuilds an outdated view. It never deletes anything that a user or an agent wrote.
 
     Exits with 0 if the project is healthy or has only warnings, and with 1 if there is a problem.
     """

@@ -78,8 +78,8 @@ def create(text: str, to: str, pattern: str | None, session: str, *, as_json: bo
     one named after the goal. In an existing document, only the Ledger section changes. Secrets are replaced
     with a mark.
 
-    With --to, writes only a file for that agent. The agent sees it when it starts or runs `passdown inbox`;
-    after 24 hours it is deleted. It contains TEXT, or the goal, current work and next steps.
+    With --to, only a file for that agent is written, which is shown to it when it starts or runs `passdown
+    inbox`, and is deleted after 24 hours. It says TEXT, or the goal, current work and next steps.
     """
     order = HandoffRequest(**written)
     if to and order != HandoffRequest():
@@ -196,7 +196,7 @@ def resume(name: str, session: str, *, run_test: bool, yes: bool, as_json: bool)
 
     Compares the branch, commits, file hashes and age, and with --run-test the result of the recorded test.
     The goal, current work, next steps, decisions and questions are then copied to the running session, or to
-    a new one. Facts that the session stated itself stay.
+    a new one; facts that the session stated itself stay.
     """
     found = call(actions.review, name).result
     review = found.review

@@ -32,8 +32,8 @@ def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_
     `.gitattributes` that keeps git from changing the line endings of shared files and lets it merge the view
     without conflicts. The rest of those files is not changed. With --private, writes a block in
     `.git/info/exclude` instead of the two, which keeps everything out of git. Nothing is committed.
-    If a host has the plugin and its sandbox needs a list of writable folders, the folder inside `.git` that
-    the sessions of this project share is added to that list, so that they can record there.
+    A host that has the plugin, and a sandbox that is told its folders, is told the one in git's folder that
+    sessions of this project share, so that they can record there.
 
     The diff is shown first. On a terminal, at most three questions are asked; --yes asks none.
 

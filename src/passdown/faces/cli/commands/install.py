@@ -49,12 +49,12 @@ def install(
     host's own commands, for all your projects. If the host has a status line, adds Passdown's to its
     settings; an existing one is wrapped. The hooks do nothing in a project without a `passdown.toml`.
 
-    The changes include what agents need to record: in a host with permission rules, rules for the commands
-    that record, read and coordinate; in a host whose sandbox needs a list of writable folders, the folder
-    inside `.git` that the sessions of the current project share. With --no-permissions neither is added.
+    The changes include what agents need to record: permission rules for commands that record, read and
+    coordinate, in a host that has such rules; in a host with a sandbox that is told its folders, the folder
+    in git's that sessions of the current project share. With --no-permissions neither is added.
 
-    With --edits, the host also calls Passdown before it edits a file or runs a command, and Passdown refuses
-    what a subagent must leave to its session. Use it where several agents work on one project; each call
+    With --edits, the host also calls Passdown before it edits a file or runs a command; Passdown then refuses
+    what a subagent must leave to its session. It is for projects in which several agents work: each call
     takes a moment. A later install keeps these hooks; --no-edits removes them.
 
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not

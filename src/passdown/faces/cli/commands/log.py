@@ -29,8 +29,8 @@ USUAL: Final = 20
 def command(*, limit: int | None, show_all: bool, as_json: bool, **wanted: str) -> int:
     """List published events, newest first.
 
-    Includes archived events, and the events of other checkouts, marked with their checkout. An event that
-    several checkouts have is listed once. `passdown event show ID` shows one in full.
+    Includes archived events and the events of other checkouts, which are marked with the checkout; an event
+    that several checkouts have is listed once. `passdown event show ID` shows one in full.
     """
     if show_all and limit is not None:
         raise UsageError("--all and --limit cannot be combined", hint="remove one of them")

@@ -20,13 +20,13 @@ from passdown.faces.cli.calls import call, show
 def command(*, days: int, as_json: bool) -> int:
     """Sum up what was recorded here: recoveries, conflicts, old handoffs.
 
-    A start records the sessions that it recovered (`pending_recovery`), ledgers that nobody updated for a day
-    (`handoff_expired`) and other sessions on the same track (`session_conflict`). A command records how many
-    queued changes it sent to the tracker (`pending_recovery`). The end of a turn records `bd` commands that
-    an agent ran by itself (`manual_bd`), and finished phases of the test-first cycle with their seconds
-    (`tdd_cycle`). The file is .git/passdown/metrics.jsonl, one for all worktrees, or .conductor/metrics.jsonl
-    where `.git` is not writable. What other tools record in the latter is counted too. All of it stays on
-    this machine. `passdown doctor --cost` shows what hooks cost.
+    Starts record the sessions that they recovered (`pending_recovery`), ledgers that nobody updated for a day
+    (`handoff_expired`) and other sessions on the same track (`session_conflict`); commands record how much
+    of what waited for the tracker it has now (`pending_recovery`); the end of a turn records `bd` commands
+    that an agent ran by itself (`manual_bd`), and phases of the test-first cycle that are over, with their
+    seconds (`tdd_cycle`). They are in .git/passdown/metrics.jsonl, one file for all worktrees, or in
+    .conductor/metrics.jsonl where git's folder cannot be written. What other tools record in the latter is
+    counted too. All of it stays on this machine. `passdown doctor --cost` shows what hooks cost.
     """
     answer = call(project.sum_up_events, days)
     show(answer, lambda found: _say(found.summary, days), as_json=as_json)

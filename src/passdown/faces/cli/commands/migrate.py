@@ -19,9 +19,9 @@ from passdown.services.log.migrations import MigrationPlan
 def command(*, file: str | None, yes: bool, as_json: bool) -> int:
     """Import a `current.md` that Passdown did not make.
 
-    FILE is a work stream, a view or an edited view (default: the file at the path of the view). Facts that
-    are not in any event yet are published as one event. A full copy of the file is kept with the local data,
-    and the view replaces the file if it was at the path of the view.
+    FILE is a work stream, a view or an edited view (default: the file in the view's place). Facts that no
+    event states yet are published as one event. A full copy of the file is kept in the folder of local state,
+    and the view replaces the file if it was in the view's place.
 
     Nothing is lost: content that does not fit into an event stays in the copy and is listed.
 

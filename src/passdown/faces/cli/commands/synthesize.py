@@ -91,13 +91,14 @@ def command(context: click.Context, /, **_: object) -> int:
     GLOB is matched from the current folder; put it in quotes. The view of these files is printed, unless
     --output names a file.
 
-    If `[view] commit` excludes the view from this branch, the view is kept in a local file; --check then has
-    nothing to compare, says so and exits with 0. It also exits with 0 if events and view only wait for
-    Passdown's next commit. --check --committed compares the view in the last commit with the events in it.
+    If [view] commit excludes the view from this branch, the view is kept in a local file; --check then has
+    nothing to compare, says so and exits with 0. So does --check while only a commit of Passdown is waiting:
+    the last commit is consistent, and the next one brings events and view. --check --committed compares the
+    view in the last commit with the events in it.
 
-    Exits with 0 on success; with 1 if Passdown did not make the file at the path of the view, if you did not
-    confirm, or if --check finds a view that git merged and nobody regenerated; with 4 if --check finds the
-    view outdated, missing or edited; and with 5 if the view could not be written.
+    Exits with 0 if it is done, with 1 if the file in the view's place is not Passdown's or you did not
+    confirm, or --check finds a view that git merged and nobody regenerated; with 4 if --check finds the view
+    outdated, missing or edited, and with 5 if the view could not be written.
     """
     options = SynthesizeOptions(**context.params)
     options.refuse_contradictions()

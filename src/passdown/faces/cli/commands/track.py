@@ -48,10 +48,10 @@ def command(context: click.Context, *, as_json: bool) -> None:
 def bind(track: str, task: str, session: str, *, as_json: bool) -> int:
     """Work on a track, on a task, or both; without TRACK, the track stays as it is.
 
-    If the session works on another track, a handoff is written and its ledger is archived first. The phases
-    of the test-first cycle are followed unless --no-tdd or the settings turn that off.
+    If the session works on another track, a handoff is written and its ledger archived first. The phases of
+    the test-first cycle are followed unless --no-tdd or the settings say otherwise.
 
-    A session locks its track. Exits with 3 if another session has it; run it again with --wait, --continue or
+    A session locks its track. Exits with 3 if another session has it: repeat with --wait, --continue or
     --force.
     """
     if not (track or task):
@@ -155,8 +155,8 @@ def _say_track(found: actions.TrackResult) -> None:
 def finish(session: str, *, keep: bool, no_validate: bool, validate_warn: bool, as_json: bool) -> int:
     """Finish the track: write a handoff, unbind track and task, archive and remove the ledger.
 
-    A track with documents or gates must pass the gate `completion`: the plan is done, and everything is
-    committed and pushed. With `[gates] mode = "full"`, a failure stops it and this exits with 1.
+    A track with papers or gates is finished through the gate `completion`: the plan is done, everything is
+    committed and pushed. With `[gates] mode = "full"` a failure stops it, and this exits with 1.
     """
     request = actions.FinishRequest(keeps_ledger=keep, skips_gate=no_validate, only_warns=validate_warn)
     answer = call(actions.finish, request, session)

@@ -30,11 +30,11 @@ _DONE: Final = "done"
 def close(task: str, reason: str, text: str, message: str, session: str, *, as_json: bool) -> int:
     """Close a task that the session has; its files are released.
 
-    Tasks that waited for it become ready. A completed task is published as done. The text of `--note` may
-    have lines that begin with `KEY DECISION:`, `NEXT:`, `WAITING ON:` or `TRIED:`; missing ones are filled in
-    from what the session recorded while it held the task. Exits with 3 if the session no longer has the task.
-    If the tracker does not answer, the close is queued, and the next command that reaches the tracker sends
-    it.
+    Tasks that waited for it become ready. What was completed is published as done. The text of `--note` may
+    have lines that begin with `KEY DECISION:`, `NEXT:`, `WAITING ON:` or `TRIED:`; those it does not have are
+    taken from what the session stated while it held the task. Exits with 3 if the session does not have the
+    task any more. If the tracker does not answer, the close waits for it and is
+    done by the next command that reaches it.
     """
     reason = COMPLETED if reason == _DONE else reason
     request = actions.CloseTaskRequest(task=task, reason=reason, text=text, message=message)

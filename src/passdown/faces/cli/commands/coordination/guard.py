@@ -31,15 +31,16 @@ _FRAMEWORK = ("PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF")
 def guard(context: click.Context, span: str, *, is_push: bool, as_json: bool) -> int:
     """Stop commits of files that another session holds.
 
-    Checks the staged files, and exits with 3 if the commit must not be made. After `passdown guard install`,
-    git runs this before each commit and merge. An agent is stopped, and told who holds the file and for how
-    long. A person is only warned. If the guard itself fails, the commit passes. Of a merge, only what differs
-    from all its parents is checked.
+    Judges the staged files, and exits with 3 if the commit must not be made. Git runs this before each
+    commit and merge, after `passdown guard install`. An agent is stopped, and told who has the file and for
+    how long. A person is warned. Whatever goes wrong with the guard itself lets the commit pass. Of a merge,
+    only what differs from all its parents is judged.
 
-    With --push, checks the commits that a push adds, which git lists on standard input. Commits that have not
-    passed the guard before are checked by their files, for the session that pushes.
+    With --push, judge the commits that a push adds, which git names on standard input: those that the guard
+    has not seen pass are judged by their files, for the session that pushes.
 
-    With --ci, checks existing commits in the same way, for no session. Exits with 5 if that is not possible.
+    With --ci, judge commits that were made in the same way, for nobody's session. Exits with 5 if that cannot
+    be found out.
     """
     if context.invoked_subcommand is not None:
         return 0
@@ -128,9 +129,10 @@ def _say_conflicts(conflicts: Sequence[PathVerdict]) -> None:
 def install(*, yes: bool) -> int:
     """Run the guard before each commit, merge and push, in all worktrees of this clone.
 
-    It is added to git's hooks pre-commit, pre-merge-commit and pre-push. A missing hook is created; a hook
-    that is a shell script gets a marked block below its first line. Both changes are shown first. Hooks of
-    husky, lefthook and pre-commit are not changed: the lines to add are printed.
+    It becomes git's hooks pre-commit, pre-merge-commit and pre-push. Where there is no such hook, one is
+    written. In a shell script, a marked block is added below its first line. Both are shown first. Hooks of
+    husky, lefthook and pre-commit belong to these tools: the lines to add are printed, and nothing is
+    changed.
     """
     plans = call(actions.plan_install, None).result.plans
     for plan in plans:
@@ -153,9 +155,9 @@ def install(*, yes: bool) -> int:
     return 0
 
 
-@guard.command(short_help="Stop running the guard before commits, merges and pushes.")
+@guard.command(short_help="Do not run the guard before commits, merges and pushes any more.")
 def uninstall() -> None:
-    """Remove the guard from the hooks of this clone; the rest of each hook stays unchanged."""
+    """Remove the guard from the hooks of this clone; the rest of them stays to the byte."""
     answer = call(actions.uninstall, None)
     found = answer.result
     if found.hooks:

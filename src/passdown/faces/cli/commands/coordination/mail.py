@@ -19,9 +19,9 @@ from passdown.faces.cli.options import call_shared
 def msg(text: str, to: str, session: str, *, urgent: bool, as_json: bool) -> None:
     """Send a message to other sessions.
 
-    ADDRESS is an agent, a nickname, `role:NAME`, `task:ID` (the session that has the task) or `all`. A
-    message to an unused nickname waits for the next session with that name. If the coordination engine does
-    not answer, a message to a session on this machine is left as a handoff, which its next start shows.
+    ADDRESS is an agent, a nickname, `role:NAME`, `task:ID` (whoever has the task) or `all`. A message to a
+    nickname that nobody has waits for the next session of that name. If what sessions share does not answer,
+    a message to a session of this machine is left as a handoff, which its next start shows.
     """
     answer = call_shared(actions.send, actions.MessageRequest(text=text, to=to, is_urgent=urgent), session)
     if trouble := show(answer, lambda found: _say_sent(found, to), as_json=as_json).trouble:

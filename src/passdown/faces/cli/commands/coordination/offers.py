@@ -29,8 +29,8 @@ Found = TypeVar("Found")
 def offer(to: str, task: str, session: str, *, as_json: bool) -> int:
     """Offer a task that your session has, with all its files and what it knows.
 
-    They stay yours until somebody accepts. Until then nobody can take them over, even if your session ends.
-    After 24 hours the offer expires; they are yours again, or go back to the board.
+    You own them until somebody accepts. Nobody can take them over meanwhile, even if your session ends. After
+    24 hours the offer is over, and they are yours again, or go back to the board.
     """
     answer = call_shared(actions.offer, actions.OfferRequest(task=task, to=to), session)
     return _report(answer, _say_made, as_json=as_json)
@@ -40,10 +40,10 @@ def _say_made(found: actions.MadeOffer) -> None:
     output.say(f"offered {found.task} to {found.to or 'anybody'}: {found.short_name}")
 
 
-@click.command(short_help="List open offers.")
+@click.command(short_help="List the offers that stand.")
 @options.json
 def offers(*, as_json: bool) -> None:
-    """List open offers."""
+    """List the offers that stand."""
     show(call(actions.list_standing, None), _say_standing, as_json=as_json)
 
 
@@ -66,8 +66,8 @@ def _say_standing(found: actions.StandingOffers) -> None:
 def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, as_json: bool) -> int:
     """Show what changed since an offer was made, and accept it.
 
-    If something changed, or if --run-test cannot run the test, --anyway is required. The task, files and
-    unread messages become yours, and what the other agent knew is added to your ledger.
+    If something changed, or --run-test cannot run the test, --anyway is needed. Task, files and unread
+    messages are then yours under new fences, and what the giver knew is in your ledger.
     """
     reviewed = call_shared(actions.review, name, session)
     found = reviewed.result
@@ -107,11 +107,11 @@ def decline(name: str, session: str, *, as_json: bool) -> int:
     return _report(call_shared(actions.decline, name, session), _say_ended, as_json=as_json)
 
 
-@click.command(short_help="Withdraw your offer.")
+@click.command(short_help="Take an offer of your own back.")
 @click.argument("name", metavar="[OFFER]", default="")
 @options.changing
 def withdraw(name: str, session: str, *, as_json: bool) -> int:
-    """Withdraw your offer."""
+    """Take an offer of your own back."""
     return _report(call_shared(actions.withdraw, name, session), _say_ended, as_json=as_json)
 
 

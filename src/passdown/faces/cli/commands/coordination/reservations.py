@@ -41,14 +41,13 @@ def reserve(
 ) -> int:
     """Reserve files before you edit them.
 
-    You get all or none; until you release them, no other session can reserve or commit them. PATH is a file,
-    a folder with everything in it, or a pattern with `*`, `?`, `[...]`, `{a,b}` or `**`. It is relative to
-    the current folder, or absolute. The name of an existing file is never a pattern. For a link, both the
-    link and its target are reserved. The answer shows what was reserved, and how many tracked files that
-    covers now.
+    You get all or none; no other session can reserve or commit them meanwhile. PATH is a file or a folder
+    with all that is below it, or a pattern with `*`, `?`, `[...]`, `{a,b}` or `**`. It starts in the current
+    folder, or is absolute. A name that exists is never a pattern. Of a link, its name and its target are
+    reserved. The answer says what was understood, and how many tracked files that covers now.
 
-    A reservation lasts while your session is alive, and at most two hours after its last use. Exits with 3 if
-    another session holds one of the files.
+    A reservation lives while your session does, and ends two hours after it was last used. Exits with 3 if
+    another session holds one of them.
     """
     request = actions.ReserveRequest(
         words=patterns,
@@ -66,8 +65,7 @@ def reserve(
 def renew(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: bool) -> int:
     """Keep reserved files for longer.
 
-    The named reservations, or all of yours, now last for up to two more hours. Name them as you did for
-    `passdown reserve`.
+    The named reservations, or all, end two hours after this. Name them as you did for `passdown reserve`.
     """
     request = actions.HeldFilesRequest(words=patterns, is_literal=literal)
     return _report(call(actions.renew, request, session), as_json=as_json)
@@ -81,7 +79,7 @@ def renew(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: bo
 def release(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: bool) -> int:
     """Release reserved files.
 
-    Without PATH, releases all files of the session. Name them as you did for `passdown reserve`.
+    Without PATH, all that the session holds. Name them as you did for `passdown reserve`.
     """
     request = actions.HeldFilesRequest(words=patterns, is_literal=literal)
     return _report(call_shared(actions.release, request, session), as_json=as_json)
@@ -94,10 +92,10 @@ def release(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: 
 def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
     """Take over a task, or all that an agent holds, from a dead session.
 
-    A session is dead if it was silent for ten minutes and its process is not running. Time in which no
-    session could be reached does not count, for example while the server was down. If several sessions run
-    here, you are asked at a terminal which one takes it over. With --session, that session makes the call and
-    not a person, so --force is refused.
+    A session is dead if it gave no sign of life for ten minutes, and its process is not running. Time in
+    which no session could be heard, as when the server was away, does not count. At a terminal you are
+    asked which session takes it over if several run here. With --session it is that session's call and not
+    a person's, so --force is refused.
     """
     request = actions.TakeoverRequest(name=name, is_forced=force)
     try:

@@ -44,14 +44,14 @@ def add(context: click.Context, /, session: str, *, as_json: bool, **_: object) 
 @task.command(short_help="List the tasks that can be claimed now.")
 @options.json
 def ready(*, as_json: bool) -> None:
-    """List the tasks that can be claimed now, in the order in which `passdown claim` takes them."""
+    """List the tasks that can be claimed now, the first to be claimed first."""
     list_ready(as_json=as_json)
 
 
 @task.command(short_help="List the tasks that wait, and what they wait for.")
 @options.json
 def blocked(*, as_json: bool) -> None:
-    """List the tasks that wait for another task, or for something outside the tracker."""
+    """List the tasks that wait for another task, or for something outside."""
     list_blocked(as_json=as_json)
 
 
@@ -68,7 +68,7 @@ def list_(*, show_all: bool, as_json: bool) -> None:
 @click.argument("name", metavar="ID")
 @options.json
 def show(name: str, *, as_json: bool) -> None:
-    """Show a task with its holder, what it waits for, and its closing note."""
+    """Show a task with its holder, what it waits for, and the notes from when it was closed."""
     calls.show(calls.call(actions.show, name), _say_shown, as_json=as_json)
 
 
@@ -87,22 +87,21 @@ def _say_shown(found: actions.ShownTask) -> None:
 @click.argument("text")
 @options.changing
 def note(name: str, text: str, session: str, *, as_json: bool) -> None:
-    """Add a note to a task; its other notes stay.
+    """Add a text to the notes of a task; what is there stays.
 
-    If the tracker does not answer, the note is queued, and the next command that reaches the tracker sends
-    it.
+    If the tracker does not answer, the note waits for it and is added by the next command that reaches it.
     """
     answer = call_shared(actions.note, actions.NoteRequest(name=name, text=text), session)
     said = f"Note queued: {name}" if answer.result.waiting else f"Noted: {name}"
     calls.show(answer, lambda _: output.say(said), as_json=as_json)
 
 
-@task.command(short_help="Make a task depend on another.")
+@task.command(short_help="Let a task wait for another.")
 @click.argument("name", metavar="ID")
 @click.argument("by", metavar="OTHER")
 @options.changing
 def block(name: str, by: str, session: str, *, as_json: bool) -> None:
-    """Make a task depend on another: it is not ready until the other one is closed."""
+    """Let a task wait until another one is closed."""
     answer = call_shared(actions.block, actions.BlockRequest(name=name, by=by), session)
     calls.show(answer, lambda found: output.say(f"{found.task.task} now waits for {by}"), as_json=as_json)
 
@@ -143,7 +142,7 @@ def change(context: click.Context, /, session: str, *, as_json: bool, **_: objec
 
 @task.command(short_help="Print all tasks as lines of JSON.")
 def export() -> None:
-    """Print all tasks, one JSON object per line, as `bd export` does."""
+    """Print all tasks, one JSON object a line, as `bd export` does."""
     for line in calls.call(actions.export, None).result.lines:
         output.say(line)
 
@@ -152,7 +151,7 @@ def export() -> None:
 @click.argument("path", metavar="FILE")
 @options.changing
 def import_(path: str, session: str, *, as_json: bool) -> None:
-    """Add the tasks of a file that `passdown task export` or `bd export` wrote; known ids are skipped."""
+    """Add the tasks of a file that `passdown task export` or `bd export` wrote; known ids are left alone."""
     answer = call_shared(actions.import_file, path, session)
     found = answer.result
     said = f"{output.counted(found.added, 'task')} added, {found.known} already there"

@@ -18,12 +18,12 @@ def team() -> None:
     """
 
 
-@team.command(short_help="Create the project's team key.")
+@team.command(short_help="Give the project a key.")
 @options.write
 @click.option("--new-key", is_flag=True, help="Draw another key, for a fork that is a project of its own.")
 @options.json
 def init(*, yes: bool, new_key: bool, as_json: bool) -> int:
-    """Create the project's team key, by which a server tells projects apart.
+    """Give the project a key, by which a server tells it from others.
 
     Adds a marked block with a new key to the end of `passdown.toml`; the change is shown first. Commit it, so
     that every clone has the same key.
@@ -69,14 +69,14 @@ def _say_written(found: actions.KeyPlan) -> None:
     )
 
 
-@team.command(short_help="Create or update the tables on the server.")
+@team.command(short_help="Bring the tables of the server up to date.")
 @click.option("--url", default="", metavar="URL", help="The server, as the role that owns the tables.")
 @options.json
 def migrate(url: str, *, as_json: bool) -> None:
-    """Create or update the tables on a PostgreSQL server through which sessions coordinate.
+    """Create the tables that sessions coordinate through on a PostgreSQL server, or bring them up to date.
 
-    The role in the URL must be `passdown_owner`, or be allowed to create it. A password does not belong in
-    the URL: libpq finds it in its password file, service file or environment.
+    The role of the URL must be `passdown_owner`, or be allowed to create it. Passwords are not taken here:
+    libpq finds them in its password file, service file or environment.
     """
     show(
         call(actions.migrate, url),

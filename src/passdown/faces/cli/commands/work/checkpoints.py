@@ -33,7 +33,7 @@ def checkpoint() -> None:
     """Save phases of work, and go on from them.
 
     A phase is shown in the stream document of the track (thoughts/shared/handoffs/TRACK/current.md) and in
-    events, so that a later session, here or elsewhere, can resume at the first open one.
+    events, so that a later session, here or elsewhere, can go on at the first one that is open.
     """
 
 
@@ -43,7 +43,7 @@ def checkpoint() -> None:
 @stream_option
 @options.usual
 def start(phase: int, name: str, stream: str, session: str, *, as_json: bool) -> None:
-    """Start a phase: it is now in progress."""
+    """Begin a phase: it is in progress from now on."""
     begun = Phase(phase=phase, name=name.strip(), state=PhaseState.IN_PROGRESS)
     request = actions.CheckpointRequest(phase=begun, stream=stream)
     calls.show(call(actions.save, request, session), _say_saved, as_json=as_json)
@@ -58,8 +58,8 @@ def start(phase: int, name: str, stream: str, session: str, *, as_json: bool) ->
 def validate(phase: int, name: str, test: str, session: str, *, yes: bool, as_json: bool) -> int:
     """Run the test of a phase; it is validated if that passes, and fails otherwise.
 
-    The command is shown, and runs without a shell once you agree, or with --yes. The number of passing tests
-    is read from the output of known test runners. Exits with 1 if the test fails.
+    The command is shown, and runs without a shell after you agreed or with --yes. How many tests pass is read
+    from its output, if it is that of a known test runner. Exits with 1 if it fails.
     """
     request = actions.ValidationRequest(
         phase=phase, name=name.strip(), test=test, told=choose_teller(as_json=as_json)
@@ -84,18 +84,18 @@ def fail(phase: int, why: str, name: str, stream: str, session: str, *, as_json:
     calls.show(call(actions.save, request, session), _say_saved, as_json=as_json)
 
 
-@checkpoint.command(short_help="Resume from the last checkpoint if its tests still give the same result.")
+@checkpoint.command(short_help="Go on from the last checkpoint, if its tests still end as they did.")
 @click.argument("stream", default="", metavar="[STREAM]")
 @options.yes
 @click.option("--anyway", is_flag=True, help="Go on though a test ends differently.")
 @options.usual
 def resume(stream: str, session: str, *, yes: bool, anyway: bool, as_json: bool) -> int:
-    """Resume from the last checkpoint if its tests still give the same result.
+    """Go on from the last checkpoint, if its tests still end as they did.
 
     STREAM is the name or the path of a stream document. What changed since is shown: branch, commits, files.
-    Once you agree, or with --yes, the test of the last validated phase runs again, and so does the last
-    recorded test if that is a different one. If one exits with a different code than before, nothing is
-    resumed and this exits with 1. Otherwise the first phase that is not validated is now in progress.
+    The test of the last validated phase runs again, and so does the last recorded one if that is another,
+    after you agreed or with --yes. If one exits with another code than then, nothing is resumed and the
+    command exits with 1. Otherwise the first phase that is not validated is in progress from now on.
     """
     request = actions.ResumeRequest(stream=stream, goes_on=anyway, told=choose_teller(as_json=as_json))
     point = call(actions.plan_resume, request, session).result
@@ -135,7 +135,7 @@ def _say_resumed(found: actions.ResumedCheckpoint | actions.ChangedCheckpoint) -
 @click.argument("stream", default="", metavar="[STREAM]")
 @options.usual
 def show(stream: str, session: str, *, as_json: bool) -> None:
-    """Show the phases of your session or of a stream document, and where to resume.
+    """Show the phases of your session, or of a stream document, and where to go on.
 
     STREAM is the name or the path of a stream document.
     """

@@ -23,8 +23,8 @@ def context() -> None:
 def save(session: str, *, nothing_ruled_out: bool, as_json: bool) -> None:
     """Save the context of your session: goal, what is ruled out, decisions, files, questions, next steps.
 
-    Without a goal, or without anything ruled out, nothing is written. An unreadable old file is kept beside
-    the new one, with .bak after its name.
+    Without a goal, or without anything ruled out, nothing is written. A file that is no context any more is
+    kept beside the new one, with .bak after its name.
     """
     request = actions.SaveContextRequest(nothing_ruled_out=nothing_ruled_out)
     show(call(actions.save, request, session), _say_saved, as_json=as_json)
@@ -36,13 +36,12 @@ def _say_saved(saved: actions.SavedFile) -> None:
         output.note(f"the old file could not be read; it is now {saved.backup}")
 
 
-@context.command(short_help="Check that a saved context is complete.")
+@context.command(short_help="Check that a saved context keeps its contract.")
 @options.usual
 def check(session: str, *, as_json: bool) -> int:
-    """Check that a saved context is complete.
+    """Check that a saved context keeps its contract.
 
-    Its first line must be its version, and the sections marked [PRESERVE] must not be empty. Exits with 1 if
-    something is missing.
+    Its first line is its version, and what is marked [PRESERVE] says something. Exits with 1 if it does not.
     """
     return 0 if show(call(actions.check, None, session), _say_checked, as_json=as_json).is_kept else 1
 
@@ -57,10 +56,10 @@ def _say_checked(found: actions.CheckedContext) -> None:
     output.say(f"{found.path}: {verdict}")
 
 
-@context.command(short_help="Print a saved context.")
+@context.command(short_help="Print what a saved context says.")
 @options.usual
 def recall(session: str, *, as_json: bool) -> int:
-    """Print a saved context: what is built, what is ruled out, and how far the work is."""
+    """Print what a saved context says: what is built, what is ruled out, and where the work is."""
     answer = call(actions.recall, None, session)
     found = answer.result.context
     if found is None:

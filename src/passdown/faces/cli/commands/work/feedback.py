@@ -1,4 +1,4 @@
-"""`passdown feedback`: list and dismiss unanswered feedback."""
+"""`passdown feedback`: what people said that nobody has answered yet."""
 
 import click
 
@@ -15,8 +15,8 @@ from passdown.faces.cli.calls import call, show
 def feedback(context: click.Context, session: str, *, as_json: bool) -> None:
     """List feedback that nobody has answered.
 
-    It is shown with its age and the agents that saw it. Every brief shows it until `passdown answer` or a
-    later turn of its loop answers it, or you dismiss it.
+    It is shown with its age, and with who was told. Every brief has it until it is answered: by a later turn
+    of its loop, by `passdown answer`, or until you dismiss it.
     """
     if context.invoked_subcommand is None:
         show(call(actions.list_all, None, session), _say, as_json=as_json)

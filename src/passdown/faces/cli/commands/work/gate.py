@@ -27,9 +27,9 @@ _warn_option = click.option("--validate-warn", is_flag=True, help="Let a failure
 def gate(context: click.Context) -> None:
     """Judge the gates of the session's track.
 
-    The gates are design, spec, plan-structure, plan-execution and completion. With `[gates] mode = "full"`,
-    work stops when design, plan-execution or completion fails; otherwise a failure is a warning. After the
-    third failed attempt a person must decide. Without a subcommand, lists the gates.
+    The gates are design, spec, plan-structure, plan-execution and completion. With `[gates] mode = "full"`
+    design, plan-execution and completion stop the work when they fail; otherwise a failure is a warning.
+    After the third failed attempt a person must decide. Without a subcommand, lists the gates.
     """
     if context.invoked_subcommand is None:
         _list("", as_json=False)
@@ -58,7 +58,7 @@ def _say_gates(found: actions.GateList) -> None:
 @_gate_argument
 @options.usual
 def show(name: str, session: str, *, as_json: bool) -> None:
-    """Show every known result of a gate, the commands that it runs, and what it asks."""
+    """Show every result of a gate that the session knows, the commands that it runs, and what it asks."""
     calls.show(call(actions.show, name, session), _say_details, as_json=as_json)
 
 
@@ -75,20 +75,20 @@ def _say_details(found: actions.GateDetails) -> None:
         output.say(output.wrapped(f"runs: {line.command}", "  ", "    "))
 
 
-@gate.command(short_help="Check a gate and run the plan's commands.")
+@gate.command(short_help="Check a gate: count what can be counted, run the plan's commands.")
 @_gate_argument
 @_warn_option
 @options.yes
 @skip_preflight_option
 @options.usual
 def run(name: str, session: str, *, validate_warn: bool, yes: bool, as_json: bool) -> int:
-    """Check a gate: count open items, and run the commands that verify the plan.
+    """Check a gate: count what can be counted, and run the commands that verify the plan.
 
-    The commands are taken from code blocks under a heading with the word Verification. They are shown first,
-    and run without a shell only if you agree or with --yes. `&&` and `;` separate commands; a line that uses
-    anything else of a shell is not run, and fails the gate. Their output stays on this machine.
+    The commands stand in code blocks below a heading with the word Verification. They are shown first, and
+    run only if you agree or with --yes: as words, without a shell. `&&` and `;` make several commands; a line
+    in which a shell would do more is not run, and fails the gate. What they print stays on this machine.
 
-    Exits with 1 if the gate fails, if you do not agree, or if the gate waits for a person.
+    Exits with 1 if the gate fails, if you did not agree, or if the gate waits for a person.
     """
     request = actions.GateRequest(
         gate=name,
@@ -106,27 +106,27 @@ def run(name: str, session: str, *, validate_warn: bool, yes: bool, as_json: boo
     return _show(call(actions.run, request, session, is_first=False), as_json=as_json)
 
 
-@gate.command("pass", short_help="Record that a gate passes, after a manual review.")
+@gate.command("pass", short_help="Say that a gate passes, and what was checked.")
 @_gate_argument
 @_note_option
 @skip_preflight_option
 @options.usual
 def pass_command(name: str, note: str, session: str, *, as_json: bool) -> int:
-    """Record that a gate passes, after a manual review.
+    """Say that a gate passes, and what was checked.
 
-    --note says what you checked. plan-structure and completion are counted by `passdown gate run` instead.
-    Exits with 1 if the gate waits for a person.
+    It is your word, and the note says what it rests on. plan-structure and completion are counted by
+    `passdown gate run`. Exits with 1 if the gate waits for a person.
     """
     return _state(name, note, session, passed=True, as_json=as_json)
 
 
-@gate.command(short_help="Record that a gate fails, and why.")
+@gate.command(short_help="Say that a gate fails, and why.")
 @_gate_argument
 @_note_option
 @skip_preflight_option
 @options.usual
 def fail(name: str, note: str, session: str, *, as_json: bool) -> int:
-    """Record that a gate fails, and why; exits with 1 if that stops the work."""
+    """Say that a gate fails, and why; exits with 1 where that stops the work."""
     return _state(name, note, session, passed=False, as_json=as_json)
 
 

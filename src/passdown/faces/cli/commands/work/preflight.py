@@ -79,12 +79,12 @@ def is_preflight_skipped() -> bool:
 def preflight(track: str, session: str, *, as_json: bool) -> int:
     """Look at everything that can be in the way before you work.
 
-    It checks, in this order: the tracker; the mode; the lock of TRACK, or of the session's track; the saved
-    context; changes queued for the tracker, which it sends now; what crashed sessions left; silent sessions.
-    `claim`, `track bind`, `gate` and `loop` run it once per session and print only what blocks you. Without a
-    session it only looks: it locks, sends and starts nothing.
+    In this order: the tracker; the mode; the lock of the track, TRACK or that of the session; the saved
+    context; what waits for the tracker, which is done now; what sessions left that died; sessions that are
+    silent. `claim`, `track bind`, `gate` and `loop` do it once in a session, and print only what is in the
+    way. Without a session it only looks: nothing is locked or done, and none is started.
 
-    Exits with 1 if the settings require Beads and `bd` is missing, and with 3 if another session has the
+    Exits with 1 if the settings ask for Beads and `bd` is missing, and with 3 if another session has the
     track.
     """
     request = actions.TrackRequest(track=track, choice=read_lock_choice())

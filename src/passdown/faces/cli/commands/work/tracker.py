@@ -14,8 +14,7 @@ from passdown.faces.cli.coordination import say_tasks, say_waiting
 def ready(*, as_json: bool) -> None:
     """List the tasks that can be claimed now.
 
-    They are in the order in which `passdown claim` takes them. If there is none, prints what the others wait
-    for.
+    The first to be claimed stands first. If there is none, it says what the others wait for.
     """
     list_ready(as_json=as_json)
 
@@ -25,7 +24,7 @@ def ready(*, as_json: bool) -> None:
 def blocked(*, as_json: bool) -> None:
     """List the tasks that wait, and what they wait for.
 
-    A task waits for other tasks, or for something outside the tracker.
+    A task waits for other tasks, or for something outside.
     """
     list_blocked(as_json=as_json)
 
@@ -38,11 +37,11 @@ def blocked(*, as_json: bool) -> None:
 def sync(session: str, dropped: str, *, as_json: bool) -> None:
     """Let the tracker exchange tasks with others.
 
-    Depending on its version, Beads writes its export or pulls and pushes; `push` under `[tracker]` allows a
-    push to a git remote. The board needs no sync.
+    Beads writes its export or pulls and pushes, depending on its version; `push` below `[tracker]` allows
+    what would push to a git remote. The board needs no exchange.
 
-    A change that the tracker did not accept is queued, and every command that reaches the tracker tries it
-    again. `passdown status` lists the queue; `--drop` removes a change by its id in `passdown status --json`.
+    A change that the tracker does not take waits, and every command that reaches the tracker tries it again.
+    `passdown status` lists what waits; `--drop` gives one up, by the id in `passdown status --json`.
     """
     if dropped:
         show(call(actions.drop, dropped, session), _say_dropped, as_json=as_json)
