@@ -1,7 +1,7 @@
 """Reserve files, renew and release them, and take over what a dead session holds."""
 
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, INLINE
 from passdown.actions.callers import Caller, need_person, need_session
@@ -10,8 +10,6 @@ from passdown.core.coordination.leases import Grant, Granted, Held, Lost, Releas
 from passdown.records import record
 from passdown.services.coordination import path_words
 from passdown.services.coordination import reservations as services
-
-TAKEN_OVER: Final = "taken over"
 
 
 @record
@@ -134,7 +132,7 @@ def take_over(caller: Caller, request: TakeoverRequest) -> GrantedLeases | Refus
         need_person(caller, "take over from a session that is alive", hint=hint)
     account = need_session(choose_session(caller, request.agent))
     outcome = services.take_over(caller.workspace, account, request.name, force=request.is_forced)
-    return _grant(outcome, TAKEN_OVER)
+    return _grant(outcome, "taken over")
 
 
 def _understand(

@@ -1,6 +1,7 @@
 """`passdown reserve`, `renew`, `release`, `takeover`: who may edit which files."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
@@ -18,6 +19,9 @@ from passdown.records import replace
 from passdown.services.coordination.path_words import CoveredPattern
 
 _Outcome = actions.GrantedLeases | actions.ReservedFiles | actions.ReleasedFiles | actions.RefusedLease
+
+_TAKEN_OVER: Final = "taken over"
+"""The outcome of a takeover."""
 
 literal_option = click.option(
     "--literal", is_flag=True, help="Take each PATH as a name, whatever characters it has."
@@ -147,5 +151,5 @@ def _say_grants(found: actions.GrantedLeases, covered: Sequence[CoveredPattern] 
     for grant in found.grants:
         left = seconds_words(grant.left)
         files = _say_coverage(grant.name, covered)
-        done = "Took over" if found.outcome == actions.TAKEN_OVER else found.outcome.capitalize()
+        done = "Took over" if found.outcome == _TAKEN_OVER else found.outcome.capitalize()
         output.say(f"{done} {grant.name} ({files}expires {left} after you go silent)")
