@@ -31,9 +31,7 @@ def test_a_task_is_claimed_by_one_session_and_reported(team: Team) -> None:
 
     assert (first.code, first.out) == (0, f"Claimed: {task} Sign in form\n")
     assert second.code == 0
-    assert second.out == (
-        f"No task is ready.\n  {task} Sign in form: held by {team.agent('amber')}\n"
-    )
+    assert second.out == (f"No task is ready.\n  {task} Sign in form: held by {team.agent('amber')}\n")
 
 
 @pytest.mark.requirement("R214")

@@ -127,7 +127,9 @@ def test_a_message_to_a_session_of_this_machine_becomes_a_file(hosts: Hosts, how
         answer = hosts.ask("birch", "msg", "now?", "--to", amber, "--urgent")
 
         assert done.code == 0
-        assert done.out.startswith(f"left as a handoff for {amber}: .conductor/handoff_{hosts.agent('birch')}_to_{amber}")
+        assert done.out.startswith(
+            f"left as a handoff for {amber}: .conductor/handoff_{hosts.agent('birch')}_to_{amber}"
+        )
         assert "not sent as a message: " in done.err
         assert answer["recipients"] == []
         assert answer["handoff"].endswith(f".2_to_{amber}.json")

@@ -259,5 +259,7 @@ def test_a_bounded_count_is_told(team: Editors, monkeypatch: pytest.MonkeyPatch)
     team.project.git("add", "--all")
 
     assert team.run("amber", "reserve", "src").out.startswith("Reserved src/ (at least 1 tracked file; ")
-    assert team.run("amber", "reserve", "**", "--all").out.startswith("Reserved ** (at least 3 tracked files; ")
+    assert team.run("amber", "reserve", "**", "--all").out.startswith(
+        "Reserved ** (at least 3 tracked files; "
+    )
     assert team.run("amber", "reserve", "**/none.py").out.startswith("Reserved **/none.py (expires ")

@@ -161,7 +161,7 @@ def _answer(team: Team, answer: str = "") -> list[str]:
 
     def choose(text: str, **_: object) -> str:
         asked.append(text)
-        return team.agent("birch") if text.startswith("Which session") else answer
+        return team.agent("birch") if text.startswith("For which session") else answer
 
     team.monkeypatch.setattr(click, "prompt", choose)
     return asked

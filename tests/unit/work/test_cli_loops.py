@@ -289,7 +289,7 @@ def test_waiting_feedback_is_listed_with_its_age_and_who_was_told(
 
     assert "not shown to an agent yet" in untold
     lines = told.out.splitlines()
-    assert "3 h ago, told toast-" in lines[0]
+    assert "3 h ago, shown to toast-" in lines[0]
     assert lines[1].startswith("  habits/ideation turn 1: Use SQLite, please")
     assert f"  in {LEDGER}" in lines
     assert "  Keep the API stable" in lines
@@ -481,8 +481,7 @@ def test_status_lists_all_changes(looped: Caller, command: Caller) -> None:
     looped("loop", "feedback", "habits", "ideation", "Use SQLite")
 
     assert looped("loop").out == (
-        "habits: ideation (full lane, manual mode, not approved)\n"
-        "  ideation: 1 turn, open feedback: 1\n"
+        "habits: ideation (full lane, manual mode, not approved)\n  ideation: 1 turn, open feedback: 1\n"
     )
     status = json.loads(command("loop", "--json").out)["changes"][0]
     assert status["next_loop"] == "ideation"

@@ -23,4 +23,4 @@ def note_kept_view(written: WrittenView | None) -> None:
         output.note(cut(f"  {one_line(line)}", width()))
     if len(written.offered) > _SHOWN:
         output.note(f"  and {len(written.offered) - _SHOWN} more")
-    output.note_hint(f"run `passdown migrate {written.kept}` to publish them")
+    output.note_hint(f"`passdown migrate {written.kept}` publishes them")

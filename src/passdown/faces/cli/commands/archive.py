@@ -92,4 +92,4 @@ def _say_cleaned(found: actions.CleanedArchive) -> None:
     if found.due and found.is_dry_run:
         output.note_hint("remove them with --yes; the rollups keep the same events")
     elif found.removed:
-        output.note_hint(f"commit the removal: `git add --update -- {found.folder}`, then `git commit`")
+        output.note_hint(f"commit it: `git add --update -- {found.folder}`, then `git commit`")

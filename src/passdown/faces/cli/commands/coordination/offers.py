@@ -87,7 +87,7 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
     if (is_untested or not drift.is_clean) and not anyway:
         why = "the test could not be run" if drift.is_clean else "something changed since the offer was made"
         output.note(f"not accepted: {why}")
-        output.note_hint(f"to accept it anyway: `passdown handoff accept {found.offer.short_name} --anyway`")
+        output.note_hint(f"accept anyway: `passdown handoff accept {found.offer.short_name} --anyway`")
         return HELD_CODE
     answer = call_shared(actions.accept, found, session)
     return _report(answer, _say_accepted, as_json=as_json)
