@@ -191,7 +191,7 @@ def test_resume_says_what_changed_and_goes_on(
     lines = done.out.splitlines()
     assert done.code == 0
     assert lines[0] == "age: 2 d; older than 24 h: check before you rely on it"
-    assert "branch: was main, is feat" in lines
+    assert "branch: was main, now feat" in lines
     begins = next(line for line in lines if " starts from " in line)
     assert begins.startswith("generic-")
     assert begins.endswith(STREAM)
