@@ -1,1 +1,1 @@
-"""What can be asked for: one function for each request, which every face calls (C157)."""
+"""The actions: one function for each request, called by every face (C157)."""

@@ -1,4 +1,4 @@
-"""What an action answers with: a result record, notices, and what is done once the answer was written."""
+"""The answer of an action: a result record, notices, and what runs once the answer was written."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ NO_FORMS: Final[Mapping[str, "Form"]] = MappingProxyType({})
 
 
 class NoticeKind(StrEnum):
-    """What a user should know beside the answer; each face has its own words for it."""
+    """The kinds of notices that come with an answer; each face has its own words for them."""
 
     WARNING = "warning"
     TROUBLE = "trouble"
@@ -43,7 +43,7 @@ class NoticeKind(StrEnum):
 
 
 class Notice(NamedTuple):
-    """One thing that a user should know: `values` fill the words of the face."""
+    """A notice for the user; `values` fill in the words of the face."""
 
     kind: NoticeKind
     values: Mapping[str, object] = NO_VALUES
@@ -51,7 +51,7 @@ class Notice(NamedTuple):
 
 
 class Answered(Generic[Result_co]):
-    """The result of an action, and what belongs to it."""
+    """The result of an action, with its notices and follow-ups."""
 
     __slots__ = ("after", "close", "notices", "result")
 
@@ -62,10 +62,10 @@ class Answered(Generic[Result_co]):
         after: Sequence[Callable[[], None]] = (),
         close: Callable[[], None] = lambda: None,
     ) -> None:
-        """Keep the result, the notices, what counts only once the answer was written, and what ends it all.
+        """Keep the result, the notices, what runs once the answer was written, and what closes the workspace.
 
-        That mail was read counts only then: it is never done if writing failed. To close the workspace comes
-        last, however that ended.
+        For example, messages are marked as read only after the answer was written, and never if writing it
+        failed. The workspace is closed last, in any case.
         """
         self.result = result
         self.notices = notices
@@ -73,19 +73,19 @@ class Answered(Generic[Result_co]):
         self.close = close
 
     def with_result(self, result: Other) -> "Answered[Other]":
-        """Return another result to which the same belongs."""
+        """Return another result with the same notices and follow-ups."""
         return Answered(result, self.notices, self.after, self.close)
 
 
 class Form:
-    """How a field of a result is told in JSON, if not by its value."""
+    """How a field of a result is encoded in JSON, if not as its value."""
 
     __slots__ = ("convert", "forms")
 
     def __init__(
         self, convert: Callable[..., object] | None = None, forms: "Mapping[str, Form] | None" = None
     ) -> None:
-        """Keep the function that makes records or JSON data of the value, and the forms of its members."""
+        """Keep the function that turns the value into records or JSON data, and the forms of its members."""
         self.convert = convert
         self.forms = forms
 
@@ -103,17 +103,17 @@ def _or_null(value: object) -> object:
 
 
 HIDDEN: Final = Form()
-"""It is not told: only a face that writes text needs it."""
+"""The field is not in JSON: only a face that writes text needs it."""
 INLINE: Final = Form()
-"""The members of its record or mapping stand beside those of the result."""
+"""The members of the record or mapping are placed beside those of the result."""
 SECONDS: Final = Form(_as_seconds)
 MILLIS: Final = Form(_as_millis)
 OR_NULL: Final = Form(_or_null)
-"""Nothing is told as null."""
+"""An empty value is encoded as null."""
 
 
 def members(**forms: Form) -> Form:
-    """Return how a record of a service is told, or several: some members by a form, others by their value."""
+    """Return the form of one or several service records: some members by a form, others as their value."""
 
     def convert(value: object) -> object:
         if isinstance(value, tuple | list):
@@ -124,9 +124,9 @@ def members(**forms: Form) -> Form:
 
 
 def describe(kind: type[Result_co], *sources: object, **more: object) -> Result_co:
-    """Make a result record: `more`, and what the first source says that has a member of the same name.
+    """Make a result record from `more`, and else from the first source with a member of the same name.
 
-    An empty text is null in a field that may be null.
+    An empty text becomes null in a field that may be null.
     """
     values = dict(more)
     for name in names_of(kind):
@@ -138,7 +138,7 @@ def describe(kind: type[Result_co], *sources: object, **more: object) -> Result_
 
 
 def encode(result: object, forms: Mapping[str, Form] = NO_FORMS) -> dict[str, object]:
-    """Return a result record as JSON data; what its fields say beside their type decides how, or `forms`."""
+    """Return a result record as JSON data, by `forms` or by the forms beside the types of its fields."""
     told: dict[str, object] = {}
     annotations = type(result).__annotations__
     for name in names_of(result):

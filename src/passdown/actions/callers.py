@@ -1,6 +1,7 @@
-"""Who asks for an action: the workspace, and what the face knows of who calls and where (C157).
+"""The caller of an action: the workspace, and what the face knows about who calls and where (C157).
 
-Actions read no environment, terminal or current folder; they find or start the session of the caller here.
+Actions do not read the environment, the terminal or the current folder; here they find or start the caller's
+session.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +35,7 @@ Result = TypeVar("Result")
 
 
 def _ignore(*_: object) -> None:
-    """Do nothing: what a face does not want to know."""
+    """Do nothing: the face is not interested."""
 
 
 @record
@@ -45,44 +46,48 @@ class Surroundings:
     program: Annotated[str, "How this program was called."] = ""
     variables: Annotated[Mapping[str, str], "The environment of the caller."] = NO_VARIABLES
     has_terminal: Annotated[
-        Callable[[], bool], "Returns whether somebody sees what is written, and can answer."
+        Callable[[], bool], "Returns whether a person sees the output and can answer."
     ] = lambda: False
     limits: Annotated[ReadLimits, "How much work the caller may wait for."] = NO_LIMITS
-    report: Annotated[Callable[[str], None], "Says at once what is being waited for."] = _ignore
-    progress: Annotated[Callable[[int, int], None], "Takes how many of how many files were read."] = _ignore
+    report: Annotated[Callable[[str], None], "Reports at once what the caller waits for."] = _ignore
+    progress: Annotated[Callable[[int, int], None], "Receives how many of how many files were read."] = (
+        _ignore
+    )
     record_metrics: Annotated[
-        "Callable[[str, Iterable[Metric]], bool]", "Writes down what happened; returns whether it could."
+        "Callable[[str, Iterable[Metric]], bool]", "Records metrics; returns whether that worked."
     ] = lambda _root, _metrics: False
 
 
 @record(frozen=False)
 class Caller:
-    """Who asks, for one action."""
+    """The caller of one action."""
 
-    workspace: Annotated[Workspace, "The checkout that it is about."]
+    workspace: Annotated[Workspace, "The checkout that the action works on."]
     reopen: Annotated[Callable[[ReadLimits], Workspace], "Opens the same checkout with other limits."]
     around: Annotated[Surroundings, "Where the face was called."]
     session: Annotated[str, "The session that the caller named; empty if none."] = ""
-    is_typed: Annotated[bool, "Whether it was typed: the same words repeat it (C142)."] = False
-    notices: Annotated[list[Notice], "What the caller should know."] = field(default_factory=list[Notice])
-    after: Annotated[list[Callable[[], None]], "What is done once the answer was written."] = field(
+    is_typed: Annotated[
+        bool, "Whether a person or agent typed the command, so that the same words repeat it (C142)."
+    ] = False
+    notices: Annotated[list[Notice], "Notices for the caller."] = field(default_factory=list[Notice])
+    after: Annotated[list[Callable[[], None]], "What runs once the answer was written."] = field(
         default_factory=list[Callable[[], None]]
     )
 
     def note(self, kind: NoticeKind, hint: str = "", **values: object) -> None:
-        """Let the caller know something."""
+        """Add a notice for the caller."""
         self.notices.append(Notice(kind, values, hint))
 
     def warn(self, text: str, hint: str = "") -> None:
-        """Let the caller know what a service says."""
+        """Add a warning from a service."""
         self.note(NoticeKind.WARNING, hint, text=text)
 
     def note_trouble(self, text: str) -> None:
-        """Let the caller know what went wrong on the way; a hook only logs it."""
+        """Add a notice about something that went wrong; a hook only logs it."""
         self.note(NoticeKind.TROUBLE, text=text)
 
     def outside(self, root: str) -> Outside:
-        """Return what the workspace of another root is told of the caller."""
+        """Return the caller's surroundings for the workspace of another root."""
         around = self.around
         return Outside(
             variables=around.variables,
@@ -100,7 +105,7 @@ class Caller:
         return replace(self, workspace=workspace, around=replace(self.around, limits=limits))
 
     def open_other(self, root: Path, settings: Settings, outside: Outside, limits: ReadLimits) -> Workspace:
-        """Open another checkout, which is closed together with that of the caller."""
+        """Open another checkout; it is closed together with that of the caller."""
         workspace = open_workspace(root, settings, outside, limits)
         self.workspace.on_close(workspace.close)
         return workspace
@@ -153,10 +158,10 @@ def open_bare(around: Surroundings) -> Caller:
 
 
 def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Request) -> Answered[Result]:
-    """Call an action; if its cache stops it, call it again without the cache.
+    """Call an action; if the cache fails, call it again without the cache.
 
-    Nothing of the first try is told or owed. So an action reads everything that needs the cache before it
-    changes something, or it changes only what may be changed twice.
+    Notices and follow-ups of the first try are dropped. So an action reads everything that needs the cache
+    before it changes something, or it changes only what may be changed twice.
     """
     caller.workspace.begin()
     known = len(caller.notices)
@@ -170,14 +175,14 @@ def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Re
         caller.workspace, caller.around = uncached.workspace, uncached.around
         result = action(caller, request)
     if caller.is_typed:
-        from passdown.services.operations.operations import note_answered  # few actions change what is shared
+        from passdown.services.operations.operations import note_answered  # few actions change shared state
 
         caller.after.append(partial(note_answered, caller.workspace))
     return Answered(result, caller.notices, caller.after, caller.close)
 
 
 def find_host(name: str, payload: Mapping[str, object], variables: Mapping[str, str]) -> "Host":
-    """Find the host that was named, or guess it from what it sends and from the environment."""
+    """Find the host that was named, or guess it from its payload and from the environment."""
     hosts = open_hosts()
     return hosts.find(name) if name else hosts.guess(payload, variables)
 
@@ -188,10 +193,13 @@ def find_host(name: str, payload: Mapping[str, object], variables: Mapping[str, 
 def find_running(caller: Caller) -> "Account | None":
     """Find the session that the caller means; return None if none is running.
 
-    A host's own session that no hook has told of, as before its hooks are trusted, is not another one, and
-    neither is one that the environment names and nobody knows.
+    If the host's own session is not known yet, for example because its hooks are not trusted yet, no other
+    session is returned instead. The same holds for an unknown session that the environment names.
     """
-    from passdown.services.sessions.liveness import find_named_session, find_session  # not all need a session
+    from passdown.services.sessions.liveness import (
+        find_named_session,
+        find_session,
+    )  # not all actions need a session
 
     workspace, variables = caller.workspace, caller.around.variables
     if caller.session:
@@ -206,7 +214,7 @@ def find_running(caller: Caller) -> "Account | None":
 
 
 def find_new_id(caller: Caller) -> str:
-    """Return the id in PASSDOWN_SESSION that no session has, and none had; empty if there is none."""
+    """Return the id in PASSDOWN_SESSION if no session ever had it; else an empty text."""
     name = open_hosts().find_given(caller.around.variables)
     if not name:
         return ""
@@ -216,10 +224,10 @@ def find_new_id(caller: Caller) -> str:
 
 
 def find_ready(caller: Caller) -> "Account | None":
-    """Find the session that the caller means, and let it be ready for a command; None if none is running.
+    """Find the session that the caller means, and make it ready for a command; None if none is running.
 
-    What it claimed or closed while the engine was away is settled first (C86), and what a command began that
-    was cut off is finished (C142).
+    Interrupted commands are finished first (C142), and what the session claimed or closed while the engine
+    was unavailable is settled (C86).
     """
     found, workspace = find_running(caller), caller.workspace
     if found is not None and found.unfinished:
@@ -260,7 +268,7 @@ def need_session(caller: Caller) -> "Account":
 
 
 def name_session(caller: Caller, asked: "StartRequest") -> "StartRequest":
-    """Return what a start asks for, with the session that the environment of the caller names, if any."""
+    """Return the start request, with the session that the caller's environment names, if any."""
     host = open_hosts().find_caller(caller.around.variables)
     if host is not None:
         return replace(asked, host=host.host, host_session=host.session)
@@ -269,13 +277,13 @@ def name_session(caller: Caller, asked: "StartRequest") -> "StartRequest":
 
 
 def find_or_begin(caller: Caller) -> "Account | None":
-    """Find the session that the caller means; one that the environment names and nobody knows is started."""
+    """Find the session that the caller means; start it if the environment names one that is not known."""
     is_named = caller.session or find_new_id(caller) or open_hosts().find_caller(caller.around.variables)
     return need_session(caller) if is_named else find_running(caller)
 
 
 def find_hosted(caller: Caller) -> "Account | None":
-    """Find the session that a host means by its own id; return None if it is not running."""
+    """Find the session with a host's own id; return None if it is not running."""
     from passdown.services.sessions.liveness import find_session  # not all need a session
 
     try:
@@ -285,25 +293,25 @@ def find_hosted(caller: Caller) -> "Account | None":
 
 
 def ask_engine(caller: Caller, act: "Callable[[Coordination], None]") -> str:
-    """Do something with what sessions share, if they coordinate here; return what went wrong (C86)."""
+    """Use the coordination engine, if sessions coordinate here; return what went wrong (C86)."""
     try:
         if (found := caller.workspace.find_coordination()) is not None:
             act(found)
     except CacheError:
-        raise  # it is done again without the cache
+        raise  # it is tried again without the cache
     except PassdownError as trouble:
         caller.note_trouble(trouble.message)
         return trouble.message
     return ""
 
 
-# --- who it is ------------------------------------------------------------------------------------
+# --- the person -----------------------------------------------------------------------------------
 
 
 def find_person(caller: Caller) -> "CommandCaller":
-    """Return whether a person asks, and why not (C122).
+    """Return whether the caller is a person, and if not, why (C122).
 
-    This is the one place that collects what `core.hosts.persons` decides from.
+    Only this function collects the signs from which `core.hosts.persons` decides.
     """
     from passdown.core.hosts.persons import CallerSigns, decide_caller  # few actions ask who calls them
 
@@ -314,25 +322,25 @@ def find_person(caller: Caller) -> "CommandCaller":
 
 
 def need_person(caller: Caller, action: str, *, hint: str) -> None:
-    """Raise a UsageError unless a person asks; `action` is what only a person may do."""
+    """Raise a UsageError unless the caller is a person; `action` is what only a person may do."""
     found = find_person(caller)
     if not found.is_person:
         if caller.session and find_person(replace(caller, session="")).is_person:
-            hint = "leave out --session: with it the session acts, and not you"
+            hint = "remove --session: with it, the session acts instead of you"
         raise UsageError(f"only a person at a terminal may {action}: {found.because}", hint=hint)
 
 
 def name_hosts() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the hosts that are known, and the same with other names that they go by."""
+    """Return the names of the known hosts, and these names together with their aliases."""
     hosts = open_hosts()
     return tuple(row.names[0] for row in hosts.rows), tuple(hosts.names())
 
 
-# --- what many actions do ----------------------------------------------------------------------------
+# --- shared by actions -------------------------------------------------------------------------------
 
 
 def note_ledger_update(caller: Caller, update: "LedgerUpdate") -> None:
-    """Let the caller know of manual edits and problems found while the ledger was updated."""
+    """Add notices about manual edits and problems found while the ledger was updated."""
     ledger = update.account.start.ledger
     if update.edits:
         caller.note(NoticeKind.LEDGER_EDITED, count=update.edits, ledger=ledger)

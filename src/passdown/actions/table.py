@@ -1,4 +1,4 @@
-"""The table of actions: what can be asked for, by noun and verb; an action is loaded when it is named."""
+"""The table of actions by noun and verb; an action is loaded when it is looked up."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -64,7 +64,7 @@ ACTIONS: Final[Mapping[str, Room]] = MappingProxyType(
         "views": _in("log", "list_section show_view verify_view"),
     }
 )
-"""For each noun its room, and what can be asked of it."""
+"""For each noun, its room and its verbs."""
 
 
 def find_action(name: str) -> Callable[..., object]:

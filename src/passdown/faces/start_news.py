@@ -1,4 +1,4 @@
-"""How faces tell a session that starts what others handed to it, and what those left that died."""
+"""Tell a starting session what others handed to it, and what crashed sessions left."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -35,17 +35,17 @@ def _list_news(news: HandoffNews, root: str, now: datetime) -> Iterator[Sequence
         yield [_say_late(late, root, now)]
     for over in news.expired:
         whom = show_addressee(over.handoff, over.named)
-        yield [f"Nobody read this in time, so {_path(over, root)} was deleted; it was for {whom}."]
+        yield [f"This handoff to {whom} expired unread; {_path(over, root)} was deleted."]
         yield handoff_lines(over.handoff, now)
     for message in news.messages:
         whom = f"{one_line(message.agent)} to {one_line(message.to)}"
-        yield [f"Nobody read this message in time, so it was deleted: {whom}"]
+        yield [f"This message expired unread and was deleted: {whom}"]
         yield [f"> {line}" for line in printable(message.content).split("\n")]
 
 
 def _say_late(late: FoundHandoff, root: str, now: datetime) -> str:
     handoff = late.handoff
-    age = age_words(now - handoff.created_at) if handoff.created_at else "long"
+    age = age_words(now - handoff.created_at) if handoff.created_at else "a long time"
     whom = show_addressee(handoff, late.named)
     return f"A handoff from {show_sender(handoff)} has waited for {whom} for {age}: {_path(late, root)}"
 
@@ -59,7 +59,7 @@ def handoff_notices(news: HandoffNews, root: str, now: datetime) -> Iterator[str
     """Yield what the user is told, without what others wrote."""
     if news.own:
         senders = ", ".join(dict.fromkeys(map(show_sender, news.own)))
-        yield f"Handed over by {senders}: shown to the agent"
+        yield f"Handoff from {senders}: shown to the agent"
     for late in news.late:
         yield _say_late(late, root, now)
     for over in news.expired:
@@ -71,9 +71,9 @@ def handoff_notices(news: HandoffNews, root: str, now: datetime) -> Iterator[str
 
 
 def name_orphans(team: "TeamInput") -> list[str]:
-    """Say which tasks sessions left that died, and how to go on with them."""
+    """Return a line for each task that a crashed session left, with the command that takes it over."""
     lines = [
-        f"{one.task} is orphaned by {one.agent}; `passdown takeover {one.task}`"
+        f"{one.agent} went silent and left {one.task}: run `passdown takeover {one.task}`"
         for one in team.orphans[:_NAMED_ORPHANS]
     ]
     rest = len(team.orphans) - len(lines)

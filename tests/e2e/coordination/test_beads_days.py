@@ -66,7 +66,7 @@ def test_one_agent_claims_works_closes_and_syncs(day: TrackedDay) -> None:
 
     # No tasks yet: that is said, and is no error.
     nothing = day.run("amber", "claim")
-    assert (nothing.code, nothing.out) == (0, "Nothing is ready to be claimed.\n")
+    assert (nothing.code, nothing.out) == (0, "No task is ready.\n")
 
     # The first of the ready list is claimed, and the session says so.
     model = day.add("JWT model", "--priority", "1")
@@ -98,7 +98,7 @@ def test_one_agent_claims_works_closes_and_syncs(day: TrackedDay) -> None:
     assert day.note(docs) == ["SKIPPED: Docs", "REASON: superseded by routes"]
     day.run("amber", "close", routes, "--reason", "blocked", "--note", "the new proxy is missing")
     assert day.note(routes) == ["BLOCKED: the new proxy is missing"]
-    assert day.command("ready").out.startswith("Nothing is ready to be claimed.\n")
+    assert day.command("ready").out.startswith("No task is ready.\n")
 
     synced = day.run("amber", "sync")
     assert (synced.code, synced.out.startswith("Sync: ")) == (0, True)

@@ -79,6 +79,6 @@ def test_an_agent_does_not_approve_its_proposal_and_a_person_does(tmp_path: Path
     with Terminal(place.root, {"HOME": str(place.home), **variables}) as terminal:
         assert "not approved" in terminal.run("passdown loop", "$ ")
         said = terminal.run("passdown loop feedback habits proposal 'No penalty'", "$ ")
-        assert "left feedback for habits/proposal turn 1" in said
+        assert "left feedback on habits/proposal turn 1" in said
         assert "approved the proposal of habits" in terminal.run(TRY, "$ ")
         assert "manual mode, approved)" in terminal.run("passdown loop", "$ ")

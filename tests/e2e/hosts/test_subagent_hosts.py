@@ -204,7 +204,7 @@ def test_what_a_subagent_returns_is_applied_once_by_the_agent_that_started_it(
             assert f"`{program}` was not run: a subagent (" in told
         assert "  waiting  Signed in" in told
         assert f"  closed {closed}" in told
-        assert "No result waits to be applied." in told
+        assert "No results to apply." in told
         tasks = [json.loads(passdown(place, "task", "show", one, "--json").out) for one in (closed, noted)]
         found = [(one["task"]["task"]["state"], one["task"]["task"]["note"]) for one in tasks]
         assert found == [("closed", "COMPLETED: sign in"), ("open", "sign in is there")]

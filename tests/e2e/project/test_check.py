@@ -44,7 +44,7 @@ TWO_NOWS_FOUND = (
     "  hint: keep one; the others belong under Next\n"
 )
 QUESTION = "Write this change to LEDGER.md? [y/N]: "
-REPAIRED = "passdown: repaired LEDGER.md\npassdown: 1 document checked, nothing wrong; 1 repaired\n"
+REPAIRED = "passdown: repaired LEDGER.md\npassdown: 1 document checked, no problems; 1 repaired\n"
 
 
 def write(path: Path, text: str) -> Path:
@@ -169,7 +169,7 @@ def test_without_a_terminal_a_repair_is_shown_and_not_written(tmp_path: Path) ->
         1,
         TWO_NOWS_SHOWN + TWO_NOWS_FOUND,
         "passdown: 1 document checked, 1 with warnings only; 1 repair not written\n"
-        "  hint: there is no terminal to ask at; --yes writes without asking\n",
+        "  hint: no terminal to ask on; pass --yes to write without asking\n",
     )
     assert read(path) == TWO_NOWS
 
@@ -181,7 +181,7 @@ def test_without_a_terminal_yes_writes_and_doing_it_again_changes_nothing(tmp_pa
     after = read(path)
     moment = path.stat().st_mtime_ns
     assert run("check", "--fix", "--yes", "LEDGER.md", cwd=tmp_path) == Done(
-        0, "", "passdown: 1 document checked, nothing wrong\n"
+        0, "", "passdown: 1 document checked, no problems\n"
     )
     assert (read(path), path.stat().st_mtime_ns) == (after, moment)
 
@@ -473,7 +473,7 @@ def test_at_a_terminal_a_folder_shows_progress_that_is_gone_at_the_end(tmp_path:
     assert done.code == 0
     assert pieces[1] == "checking [##########--------------------] 1 of 3"
     assert pieces[-2].strip(" ") == ""
-    assert pieces[-1] == "passdown: 3 documents checked, nothing wrong\n"
+    assert pieces[-1] == "passdown: 3 documents checked, no problems\n"
 
 
 @posix

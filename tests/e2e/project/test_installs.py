@@ -264,7 +264,7 @@ def test_at_a_terminal_it_asks_once(
     hosts = FakeHosts(tmp_path, monkeypatch)
 
     with Terminal("install", "codex", cwd=tmp_path) as terminal:
-        terminal.read_until("Do this? [Y/n]: ")
+        terminal.read_until("Proceed? [Y/n]: ")
         terminal.type(f"{key}\n")
         done = terminal.close()
 
@@ -278,7 +278,7 @@ def test_a_purge_is_not_agreed_to_by_a_bare_return(tmp_path: Path, monkeypatch: 
     put(project.folder, ".conductor/state", "x")
 
     with Terminal("uninstall", "codex", "--purge", cwd=project.folder) as terminal:
-        terminal.read_until("Do this? [y/N]: ")
+        terminal.read_until("Proceed? [y/N]: ")
         terminal.type("\n")
         done = terminal.close()
 

@@ -120,7 +120,7 @@ def _work_begins(day: WorkingDay) -> None:
 
     assert "Model of an order" in day.does("amber", "claim").out
     assert "Totals with tax" in day.does("birch", "claim").out
-    assert day.does("cedar", "claim").out.startswith("Nothing is ready")
+    assert day.does("cedar", "claim").out.startswith("No task is ready")
     day.does("amber", "reserve", "src/model.py")
     assert f"held by {day.agent('amber')}" in day.does("cedar", "reserve", "src/", code=3).err
     day.test_first("amber")

@@ -233,7 +233,7 @@ def test_what_sessions_share_is_read_where_nothing_can_be_written(
         done = sandbox.run(*words)
         assert done.code == 0, (words, done)
         assert wanted in done.out, (words, done)
-        told = "passdown: they stay unread: the coordination database cannot be written: "
+        told = "passdown: the messages stay unread: the coordination database cannot be written: "
         assert done.err.startswith(told if words == ("inbox",) else "")
         assert done.err == "" or words == ("inbox",), (words, done)
     for words in WRITING:
@@ -249,7 +249,7 @@ def test_what_sessions_share_is_read_where_nothing_can_be_written(
 def test_nobody_shares_anything_where_the_file_cannot_be_made(sandbox: Sandbox) -> None:
     sandbox.close()
 
-    assert sandbox.run("task", "list").out.startswith("There are no tasks")
-    assert sandbox.run("handoff", "offers").out == "No offers stand.\n"
+    assert sandbox.run("task", "list").out.startswith("No tasks.")
+    assert sandbox.run("handoff", "offers").out == "No open offers.\n"
     assert sandbox.run("inbox").out == "No unread messages.\n"
     assert sandbox.run("reserve", "src/").code == 5

@@ -198,7 +198,7 @@ def test_a_person_at_a_terminal_agrees_to_the_test_of_the_last_validated_phase(
     command("publish", "--checkpoint", "2", "--state", "pending", "--name", "Login")
     for answer, code, state in (("n", 1, "○ PENDING"), ("y", 0, "→ IN_PROGRESS")):
         with Terminal("checkpoint", "resume", STREAM, cwd=project.folder) as terminal:
-            terminal.read_until("Run 1 of them, without a shell? [y/N]")
+            terminal.read_until("Run 1 command, without a shell? [y/N]")
             assert test in terminal.seen.replace("\r\n  ", " ")
             terminal.type(f"{answer}\n")
             assert terminal.close().code == code

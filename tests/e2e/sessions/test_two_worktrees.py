@@ -59,7 +59,7 @@ def test_two_agents_share_the_work_of_one_repository(tmp_path: Path) -> None:
     assert birch("close", "t-docs").code == 0
     assert birch("claim").out == "Claimed: t-tests Tests of the form\n"
     assert birch("close").code == 0
-    assert amber("claim").out == "Nothing is ready to be claimed.\n"
+    assert amber("claim").out == "No task is ready.\n"
 
     # What is done is published like every other fact.
     assert amber("publish").code == 0

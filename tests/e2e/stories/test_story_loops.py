@@ -77,8 +77,8 @@ def _another_session(story: Story) -> HostedActor:
         "Its turn answers the feedback. How a turn is built is up to the agent; here it has a critique."
     )
     added = agent.types(f'passdown loop append bread-subscription ideation "{CRITIQUE}" --cycles 2')
-    assert "it answers the feedback of turn 1" in added
-    assert agent.types("passdown feedback") == "No feedback waits for an answer.\n"
+    assert "answered the feedback on turn 1" in added
+    assert agent.types("passdown feedback") == "No open feedback.\n"
     ledger = agent.reads(f"{CHANGE}/loops/ideation.md")
     assert ledger.index("They pause it themselves") < ledger.index("## Turn 2") < ledger.index("### Critique")
     return agent
@@ -115,7 +115,7 @@ def _a_plan_and_its_implementation(story: Story, ann: Actor, agent: HostedActor)
     agent.saves(f"{CHANGE}/plans/01.md", PLAN)
     agent.types('passdown loop append bread-subscription plan-01 "See plans/01.md."')
     story.says("Ann leaves the section blank: that means to go on.")
-    assert "no feedback waits" in agent.types("passdown loop continue")
+    assert "no open feedback" in agent.types("passdown loop continue")
     agent.types("passdown loop open bread-subscription implement-01")
     agent.types(
         'passdown loop append bread-subscription implement-01 "Pauses work." --result SUCCESS '

@@ -106,7 +106,7 @@ def _another_agent_resumes(story: Story) -> None:
     assert "Last worked on: Times of the island" in agent.calls("SessionStart", source="startup").shown
     resumed = agent.types(f"passdown checkpoint resume {STREAM} --yes")
     assert f"exit 0: {TESTS}.test_harbour\n" in resumed
-    assert "go on with: Phase 2 (Island)" in resumed
+    assert "continue with: Phase 2 (Island)" in resumed
     agent.edits(
         "tides.py", '-TIMES = {"harbour": "06:12"}\n+TIMES = {"harbour": "06:12", "island": "06:40"}\n'
     )

@@ -189,7 +189,7 @@ def check_fault(ended: Traced, root: Path, command: Command, *, is_kill: bool) -
         assert ended.code in {-signal.SIGKILL, 128 + signal.SIGKILL}, ended.said
         return
     assert "Traceback" not in ended.said
-    if "left for " in ended.said:  # the engine did not answer, so the message is a file (C86)
+    if "left as a handoff for " in ended.said:  # the engine did not answer, so the message is a file (C86)
         assert [*(root / ".conductor").glob("handoff_*_to_birch.json")], ended.said
     elif ended.code == 0:
         assert done, ended.said

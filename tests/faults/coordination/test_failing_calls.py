@@ -142,7 +142,7 @@ def test_a_new_task_is_tried_three_times_each_after_a_look_and_then_it_halts(des
     assert "It may have been done; look with `passdown task list`." in words(halted)
     assert (desk.bd.mend(), desk.bd.titled("Sign in form"), desk.waiting()) == (3, [], [])
 
-    assert desk.team.command("ready").out == "Nothing is ready to be claimed.\n"
+    assert desk.team.command("ready").out == "No task is ready.\n"
     added = desk.team.run("amber", "task", "add", "Sign in form")
 
     (task,) = desk.bd.titled("Sign in form")

@@ -189,7 +189,7 @@ def test_what_names_a_file_is_listed(command: Caller) -> None:
     nothing = command("view", "list", "questions", "--about", "src/core/store.py")
     assert (nothing.out, nothing.err) == (
         "",
-        "passdown: nothing in section questions names src/core/store.py\n",
+        "passdown: no fact in section questions names src/core/store.py\n",
     )
 
 

@@ -286,4 +286,4 @@ def test_recall_that_drops_is_a_failure(command: Caller, monkeypatch: pytest.Mon
     done = command("brief", "--eval", "--sessions", "1")
 
     assert done.code == 1
-    assert "facts that every brief must contain are missing: 1 sessions, 500 tokens" in done.err
+    assert "required facts are missing from the brief: 1 sessions, 500 tokens" in done.err

@@ -173,7 +173,7 @@ def test_codex_has_its_own_session_before_its_hooks_are_trusted(
     stage.command("now", "the lexer")
 
     claude, codex = sorted(stage.accounts(), key=lambda one: one.start.host)
-    assert done.err == f"passdown: this session of codex was not known yet; started {codex.agent}\n"
+    assert done.err == f"passdown: this codex session is new here; started {codex.agent}\n"
     assert (claude.goal, claude.now) == (None, None)
     assert (codex.start.host, codex.host_sessions) == ("codex", ("of-codex",))
     assert codex.now is not None

@@ -191,7 +191,7 @@ def test_a_close_in_words_says_that_it_waits(team: Team, bd: DyingBd) -> None:
 
     assert done.code == 0
     assert done.out == (
-        "Close queued: tp-1 Task tp-1 (completed)\n  the next command that reaches the tracker closes it\n"
+        "Close queued: tp-1 Task tp-1 (completed)\n  the next command that reaches the tracker sends it\n"
     )
 
 

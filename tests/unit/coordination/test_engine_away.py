@@ -127,8 +127,10 @@ def test_a_message_to_a_session_of_this_machine_becomes_a_file(hosts: Hosts, how
         answer = hosts.ask("birch", "msg", "now?", "--to", amber, "--urgent")
 
         assert done.code == 0
-        assert done.out.startswith(f"left for {amber}: .conductor/handoff_{hosts.agent('birch')}_to_{amber}")
-        assert "it is no message: " in done.err
+        assert done.out.startswith(
+            f"left as a handoff for {amber}: .conductor/handoff_{hosts.agent('birch')}_to_{amber}"
+        )
+        assert "not sent as a message: " in done.err
         assert answer["recipients"] == []
         assert answer["handoff"].endswith(f".2_to_{amber}.json")
         started = hosts.command("start", "--session", "amber")
@@ -225,7 +227,7 @@ def test_nothing_is_taken_over_at_once_after_a_time_in_which_nobody_was_heard(ho
         refused = hosts.run("birch", "takeover", "t-form")
         assert (refused.code, "t-form is held by" in refused.err) == (3, True)
         assert hosts.run("birch", "reserve", "src/app.py").code == 3
-        assert hosts.run("birch", "claim").out.startswith("Nothing is ready to be claimed.")
+        assert hosts.run("birch", "claim").out.startswith("No task is ready.")
     hosts.pass_time(seconds=120)
 
     assert hosts.run("birch", "takeover", "t-form").code == 0

@@ -180,7 +180,7 @@ def test_where_nobody_coordinates_a_commit_passes_in_silence(
     assert team.command("guard", "--ci", "HEAD~1..HEAD") == (
         0,
         "",
-        "passdown: nobody coordinates in this clone; nothing was judged\n",
+        "passdown: no sessions coordinate in this clone; nothing to check\n",
     )
 
 

@@ -40,8 +40,8 @@ def test_an_offer_moves_task_files_mail_and_knowledge_when_it_is_accepted(team: 
     )
     accepted = team.run("birch", "handoff", "accept", name)
     assert accepted.code == 0, accepted
-    assert "yours: t-1 (fence " in accepted.out
-    assert "yours: src/ (fence " in accepted.out
+    assert "Now yours: t-1\n" in accepted.out
+    assert "Now yours: src/\n" in accepted.out
     taker = team.account("birch")
     assert (list(taker.claims), list(taker.reservations), taker.task) == (["t-1"], ["src/"], "t-1")
     assert taker.goal is not None
@@ -66,7 +66,7 @@ def test_a_declined_or_withdrawn_offer_leaves_the_task_with_the_giver(team: Team
 
         assert team.run(session, "handoff", word).out == f"{state}: t-1\n"
         assert team.run("birch", "handoff", "accept").code == 2
-        assert team.command("handoff", "offers").out == "No offers stand.\n"
+        assert team.command("handoff", "offers").out == "No open offers.\n"
         assert team.run("birch", "claim", "t-1").code == 3
     team.run("amber", "handoff", "offer")
     answer = team.ask("birch", "handoff", "decline")
@@ -81,7 +81,7 @@ def test_an_offer_for_somebody_else_is_refused(team: Team) -> None:
     for word in ("accept", "decline", "withdraw"):
         done = team.run("cedar", "handoff", word)
         assert (done.code, done.out.count("yours")) == (3, 0)
-        assert "the offer is for somebody else" in done.err
+        assert "this offer is for another session" in done.err
     assert team.run("amber", "handoff", "accept").code == 3
 
 
@@ -97,7 +97,7 @@ def test_an_offer_after_which_files_changed_wants_a_word(team: Team) -> None:
     done = team.run("birch", "handoff", "accept")
 
     assert done.code == 3
-    assert "commits: 1 since" in done.out
+    assert "commits since: 1" in done.out
     assert "--anyway" in done.err
     assert list(team.account("amber").claims) == ["t-1"]
     answer = team.ask("birch", "handoff", "accept", "--anyway")
@@ -122,7 +122,7 @@ def test_the_test_of_an_offer_runs_only_if_somebody_agreed(team: Team) -> None:
 
     assert done.code == 1
     assert f"to run: {test}" in " ".join(done.out.split())
-    assert "agree at a terminal, or with --yes" in done.err
+    assert "confirm at a terminal, or pass --yes" in done.err
     assert team.run("birch", "handoff", "accept", "--run-test", "--json").code == 1
     assert ran.read_text("utf-8") == "x"
     assert list(team.account("amber").claims) == ["t-1"]

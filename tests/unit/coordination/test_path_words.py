@@ -130,16 +130,16 @@ def test_the_answer_says_what_was_understood_and_how_much_it_covers(team: Editor
     done = team.run("amber", "reserve", "pkg", "../linked/x.py", "../docs/*.md", "{a,b}.py")
 
     assert [line.partition(" (")[0] for line in done.out.splitlines()] == [
-        "reserved: src/pkg/",
-        "reserved: linked/x.py",
-        "reserved: src/x.py",
-        "reserved: docs/*.md",
-        "reserved: src/a.py",
-        "reserved: src/b.py",
+        "Reserved src/pkg/",
+        "Reserved linked/x.py",
+        "Reserved src/x.py",
+        "Reserved docs/*.md",
+        "Reserved src/a.py",
+        "Reserved src/b.py",
     ]
-    assert [line.partition("), ")[2] for line in done.out.splitlines()] == [
-        "covers 1 tracked file",
-        *["covers no tracked file yet"] * 5,
+    assert [line.partition(" (")[2].partition("; ")[0] for line in done.out.splitlines()] == [
+        "1 tracked file",
+        *["no tracked files yet"] * 5,
     ]
     told = team.ask("amber", "reserve", "../src", "new.py")["understood"]
     assert told == [
@@ -193,7 +193,7 @@ def test_release_finds_what_was_reserved_before_files_were_made_or_removed(team:
     put(team.project.folder, "web/[id]/a.py", "x")
     (team.project.folder / "web/[slug]").rename(team.project.folder / "web/other")
 
-    assert team.run("amber", "reserve", "later").out.startswith("reserved: later (")
+    assert team.run("amber", "reserve", "later").out.startswith("Reserved later (")
     assert team.run("amber", "release", "later").code == 0
     assert team.run("amber", "renew", "web/[id]").code == 0
     assert team.run("amber", "release", "web/[id]").code == 0
@@ -258,6 +258,8 @@ def test_a_bounded_count_is_told(team: Editors, monkeypatch: pytest.MonkeyPatch)
         put(team.project.folder, f"src/pkg/{name}.py", "x")
     team.project.git("add", "--all")
 
-    assert team.run("amber", "reserve", "src").out.endswith("covers at least 1 tracked file\n")
-    assert team.run("amber", "reserve", "**", "--all").out.endswith("covers at least 3 tracked files\n")
-    assert team.run("amber", "reserve", "**/none.py").out.endswith("sign of life)\n")
+    assert team.run("amber", "reserve", "src").out.startswith("Reserved src/ (at least 1 tracked file; ")
+    assert team.run("amber", "reserve", "**", "--all").out.startswith(
+        "Reserved ** (at least 3 tracked files; "
+    )
+    assert team.run("amber", "reserve", "**/none.py").out.startswith("Reserved **/none.py (expires ")

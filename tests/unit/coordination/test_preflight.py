@@ -161,7 +161,7 @@ def _answer(team: Team, answer: str = "") -> list[str]:
 
     def choose(text: str, **_: object) -> str:
         asked.append(text)
-        return team.agent("birch") if text.startswith("Which session") else answer
+        return team.agent("birch") if text.startswith("For which session") else answer
 
     team.monkeypatch.setattr(click, "prompt", choose)
     return asked
@@ -183,11 +183,11 @@ def test_only_a_person_takes_a_track_by_force(team: Team) -> None:
     assert (named.code, refused.code, done.code) == (2, 2, 0)
     for one in (named, refused):
         assert "only a person at a terminal" in one.err
-    assert asked == [f"Which session takes it? ({team.agent('amber')}, {team.agent('birch')})"]
+    assert asked == [f"For which session? ({team.agent('amber')}, {team.agent('birch')})"]
     stand_up(team.monkeypatch)
     assert team.run("amber", "preflight").code == 3
     both = team.run("birch", "preflight", "--wait", "--continue")
-    assert (both.code, "exclude each other" in both.err) == (2, True)
+    assert (both.code, "cannot be combined" in both.err) == (2, True)
 
 
 @pytest.mark.requirement("G4")
@@ -207,7 +207,7 @@ def test_a_person_is_asked(team: Team, answer: str, code: int, holder: str, *, i
     done = team.command("track", "bind", "sign-in")
 
     assert done.code == code
-    assert asked[1:] == ["Continue beside it, wait, force it, or quit? [c/w/f/q]"]
+    assert asked[1:] == ["Continue alongside it, wait, force it, or quit? [c/w/f/q]"]
     assert steps(team, holder)["lock"] == "sign-in is locked by this session"
     assert team.account("birch").track == ("" if code else "sign-in")
 
@@ -220,7 +220,7 @@ def test_whoever_names_a_session_is_asked_and_may_not_force(team: Team) -> None:
 
     done = team.run("birch", "track", "bind", "sign-in")
 
-    assert (done.code, asked) == (0, ["Continue beside it, wait, or quit? [c/w/q]"])
+    assert (done.code, asked) == (0, ["Continue alongside it, wait, or quit? [c/w/q]"])
     assert f"track sign-in is held by {team.agent('amber')}" in done.err
     assert team.account("birch").track == "sign-in"
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
     os.name == "nt", reason="the small `bd` is a script, which Windows does not start"
 )
 WAYS = {**LOCAL, **REMOTE}
-EXPLAINED = "  no lease could be asked for; your next command does that when it can\n"
+EXPLAINED = "  not locked for other sessions yet; your next command tries again\n"
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_what_bd_says_is_another_s_is_refused_without_the_engine_too(hosts: Host
     assert f"tp-1 is held by {hosts.agent('birch')}" in claimed.err
     assert bd.issues()["tp-1"]["status"] == "in_progress"
     assert list(hosts.account("amber").claims) == ["tp-2"]
-    assert rest.out.startswith("Nothing is ready to be claimed.\n")
+    assert rest.out.startswith("No task is ready.\n")
 
 
 @pytest.mark.requirement("C86", through="command")
@@ -215,7 +215,7 @@ def test_a_close_waits_though_neither_engine_nor_tracker_answers(
 
     assert closed.out == (
         "Close queued: tp-1 Task tp-1 (completed, unfenced)\n"
-        "  the next command that reaches the tracker closes it\n" + EXPLAINED
+        "  the next command that reaches the tracker sends it\n" + EXPLAINED
     )
     done = hosts.run("amber", "task", "note", "tp-2", "x")
     assert "passdown: released now: tp-1\n" in done.err

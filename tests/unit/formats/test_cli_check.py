@@ -41,7 +41,7 @@ def write(path: str, text: str = "") -> None:
 def test_a_valid_file_has_nothing_wrong(command: Caller) -> None:
     write(LEDGER_PATH, LEDGER.example())
 
-    assert command("check", LEDGER_PATH) == Done(0, "", "passdown: 1 document checked, nothing wrong\n")
+    assert command("check", LEDGER_PATH) == Done(0, "", "passdown: 1 document checked, no problems\n")
 
 
 def test_an_error_makes_the_check_fail(command: Caller) -> None:
@@ -86,7 +86,7 @@ def test_a_problem_that_can_be_repaired_is_offered_to_be(command: Caller) -> Non
 
     assert command("check").err == (
         "passdown: 1 document checked, 1 with warnings only\n"
-        "  hint: --fix can repair 1 problem; it shows the diff first\n"
+        "  hint: repair 1 problem with --fix; it shows the diff first\n"
     )
 
 
@@ -105,7 +105,7 @@ def test_a_file_that_is_named_must_be_a_document(command: Caller) -> None:
 def test_a_folder_without_documents_says_so(command: Caller) -> None:
     write("docs/readme.md", "hello\n")
     Path("empty").mkdir()
-    hint = "  hint: `passdown format` shows where the documents of each format belong\n"
+    hint = "  hint: run `passdown format` to see where the documents of each format belong\n"
 
     assert command("check", "empty") == Done(0, "", f"passdown: no documents found in empty\n{hint}")
     assert command("check", "docs", "empty") == Done(
@@ -324,4 +324,4 @@ def test_counts_are_of_files_and_never_twice() -> None:
 def test_an_archive_of_a_past_session_is_checked_too(command: Caller) -> None:
     write("conductor/sessions/archive/2026-03-02-09-30-session-end.md", ARCHIVE.example())
 
-    assert command("check") == Done(0, "", "passdown: 1 document checked, nothing wrong\n")
+    assert command("check") == Done(0, "", "passdown: 1 document checked, no problems\n")

@@ -142,8 +142,7 @@ def test_whoever_is_shown_feedback_needs_a_session_whose_next_turn_answers_it(te
     assert "no session was running here; started" in shown.err
     assert "> habits/ideation turn 1: Another idea, please." in shown.out
     assert (
-        "it answers the feedback of turn 1"
-        in team.command("loop", "append", "habits", "ideation", "Two.").out
+        "answered the feedback on turn 1" in team.command("loop", "append", "habits", "ideation", "Two.").out
     )
 
 

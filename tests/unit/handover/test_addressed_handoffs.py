@@ -93,7 +93,7 @@ def test_a_handoff_to_an_agent_is_a_file_of_the_seed(team: Handing) -> None:
     done = team.run("amber", "handoff", "create", "Review auth changes", "--to", birch)
 
     path = f"{RUNTIME}/handoff_{amber}_to_{birch}.json"
-    told = f"Handoff created: {path}\nsent to {birch} as a message, too\n"  # the track is locked
+    told = f"Handoff created: {path}\nalso sent to {birch} as a message\n"  # the track is locked
     assert (done.code, done.out) == (0, told)
     written = json.loads((team.folder / path).read_text())
     number = written.pop("id")
@@ -157,7 +157,7 @@ def test_a_hook_shows_it_to_the_agent_and_names_it_to_the_user(team: Handing) ->
         "(2026-01-11T12:00:00Z):\n> Review auth changes\n"
     )
     assert told(answer).startswith("===== passdown brief ")
-    assert answer["systemMessage"].endswith("Handed over by amber: shown to the agent")
+    assert answer["systemMessage"].endswith("Handoff from amber: shown to the agent")
     assert (team.files(), team.processed()) == ([], [name])
     assert "Review auth" not in told(team.begin("host-2"))
 
@@ -225,7 +225,7 @@ def test_what_nobody_read_in_a_day_is_shown_written_down_and_deleted(team: Handi
         text = team.command("start", "--new", "--session", "dogwood").out
 
     path = f"{RUNTIME}/{name}"
-    assert f"Nobody read this in time, so {path} was deleted; it was for cedar.\n" in text
+    assert f"This handoff to cedar expired unread; {path} was deleted.\n" in text
     assert f"Handoff from {amber}, 1 d ago (2026-01-11T12:00:00Z):\n> Look at it\n" in text
     assert (team.files(), team.processed()) == ([], [])
     assert team.metrics() == [
@@ -364,7 +364,7 @@ def test_what_does_not_go_together_is_refused(team: Handing, arguments: tuple[st
 def test_secrets_do_not_leave_and_nothing_moves_the_cursor(team: Handing) -> None:
     key = "AKIA" + "IOSFODNN7EXAMPL2"
     done = team.run("amber", "handoff", "create", f"\x1b[2J key {key}", "--to", "birch")
-    assert "secrets were removed: aws-access-token" in done.err
+    assert "removed secrets: aws-access-token" in done.err
     team.put("handoff_T-\u202eabc_to_birch.json", **{"from": "T\n> x\x1b", "content": "a\r\u2028b\x1b"})
 
     shown = team.command("start", "--session", "birch").out
@@ -473,7 +473,7 @@ def test_a_handoff_lies_in_the_checkout_of_its_agent_and_is_found_from_any(
 def test_with_an_engine_it_is_a_message_too_and_the_inbox_settles_both(coordinated: Handing) -> None:
     team = coordinated
     done = team.run("amber", "handoff", "create", "Look at it", "--to", "birch")
-    assert done.out.endswith("sent to birch as a message, too\n")
+    assert done.out.endswith("also sent to birch as a message\n")
     (name,) = team.files()
     number = json.loads((team.folder / RUNTIME / name).read_text())["id"]
 
@@ -513,7 +513,7 @@ def test_messages_that_nobody_read_are_shown_and_written_down_before_they_go(coo
     answer = team.begin("host-1")
 
     text = told(answer)
-    assert f"Nobody read this message in time, so it was deleted: {amber} to birch\n> Anybody?\n" in text
+    assert f"This message expired unread and was deleted: {amber} to birch\n> Anybody?\n" in text
     assert text.count("> Look at it") == 1
     assert "A message expired unread" in answer["systemMessage"]
     files = [one["file"] for one in team.metrics()]
@@ -531,7 +531,7 @@ def test_without_its_engine_a_handoff_is_a_file_and_is_shown(coordinated: Handin
     done = team.run("amber", "handoff", "create", "Look at it", "--to", "birch")
 
     assert done.code == 0
-    assert "it is not a message: " in done.err
+    assert "not sent as a message: " in done.err
     started = team.command("start", "--session", "birch")
     assert "> Look at it" in started.out
     assert started.err != ""

@@ -108,7 +108,7 @@ def test_a_secret_is_left_out_and_that_is_said(command: Caller, project: Project
 
     done = command("handoff", "create", "--stream", "auth")
 
-    assert "secrets were removed: aws-access-token" in done.err
+    assert "removed secrets: aws-access-token" in done.err
     for path in (STREAM, find_record(project.folder)):
         text = (project.folder / path).read_text(encoding="utf-8")
         assert secret not in text
@@ -191,7 +191,7 @@ def test_resume_says_what_changed_and_goes_on(
     lines = done.out.splitlines()
     assert done.code == 0
     assert lines[0] == "age: 2 d; older than 24 h: check before you rely on it"
-    assert "branch: was main, is feat" in lines
+    assert "branch: was main, now feat" in lines
     begins = next(line for line in lines if " starts from " in line)
     assert begins.startswith("generic-")
     assert begins.endswith(STREAM)
@@ -251,7 +251,7 @@ def test_resume_compares_files_and_runs_the_test_when_asked(command: Caller) -> 
     assert "changed since: kept.txt\ndeleted since: x\n" in asked.out
     assert f"test: {test} (exit code 0 then, 3 now)\n" in asked.out
     assert f"passdown: exit 3: {test}\n" in asked.err
-    assert f"test: {test} (exit code 0 then; --run-test runs it)\n" in left.out
+    assert f"test: {test} (exit code 0 then; run it with --run-test)\n" in left.out
 
 
 @pytest.mark.parametrize(
@@ -277,10 +277,8 @@ def test_a_test_of_which_parts_were_left_out_is_not_run(command: Caller) -> None
     done = command("handoff", "resume", RECORD, "--run-test", "--yes")
 
     assert done.code == 0
-    assert (
-        "test: … pytest tests (exit code 0 then; parts of it stayed on the machine where it ran)" in done.out
-    )
-    assert "… pytest tests is not run" in done.err
+    assert "test: … pytest tests (exit code 0 then; parts of it were left out when it was shared)" in done.out
+    assert "not running … pytest tests" in done.err
     assert "to run" not in done.out
 
 
@@ -301,6 +299,6 @@ def test_what_a_new_session_of_a_host_resumes_is_its_own(
 
     resumed = command(noun, "resume", "auth", "--yes")
 
-    assert (resumed.code, "this session of claude was not known yet; started " in resumed.err) == (0, True)
+    assert (resumed.code, "this claude session is new here; started " in resumed.err) == (0, True)
     assert command("done") == Done(0, "done: Make logout work\n", "")
     assert command("status").out.count(" live, ") == 1

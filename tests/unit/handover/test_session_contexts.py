@@ -153,7 +153,7 @@ def test_each_damaged_context_is_kept_under_a_name_of_its_own(day: Day, damaged:
     for text in (damaged, b"another " + damaged, damaged):
         (day.project.folder / FILE).write_bytes(text)
         saved = day.command("context", "save")
-        assert "what was there could not be read; it is now .conductor/" in saved.err
+        assert "the old file could not be read; it is now .conductor/" in saved.err
         assert read(day).startswith("<!-- session-context v1 -->\n\n# Session Context\n\n## Intent")
         assert day.command("context", "check").code == 0
 

@@ -578,7 +578,7 @@ def test_a_status_tells_people_what_waits(scene: Scene) -> None:
 
     done = scene.command("status")
 
-    assert done.out.endswith("not committed yet: 1 event: index.lock exists\n")
+    assert done.out.endswith("1 event not committed yet: index.lock exists\n")
     assert "hint: it goes away with the git command that holds it" in done.err
 
 

@@ -84,7 +84,7 @@ def test_nothing_is_done_where_nobody_agreed(
     assert call(monkeypatch, payload(root.parent / "elsewhere")) == 0
     assert asked == []
     assert [*json.loads(told.out).values()] == [
-        "Passdown is not set up in this repository; `passdown init` sets it up. This is shown once"
+        "Passdown is not set up in this repository; run `passdown init` to set it up. (Shown once.)"
     ]
     assert (told.err, capsys.readouterr()) == ("", ("", ""))
     assert sorted(root.iterdir()) == before

@@ -63,10 +63,10 @@ def task(team: Team, name: str) -> dict[str, Any]:
 def test_a_result_is_kept_by_the_hook_and_applied_once_by_the_agent(team: Team) -> None:
     answer = end(team, message(close(notes="COMPLETED: JWT auth"), update("t-2", "waits for JWT")))
 
-    said = "Passdown: kept the result of a subagent; the agent applies it with `passdown result apply`"
+    said = "Passdown: saved a subagent's result; the agent applies it with `passdown result apply`"
     assert answer == {"systemMessage": said}
     assert task(team, "t-1")["state"] == "open"  # a hook applies nothing
-    assert "results of subagents wait to be applied" in team.host.call("Stop")["systemMessage"]
+    assert "subagents returned results" in team.host.call("Stop")["systemMessage"]
     (kept,) = team.ask(HOST, "result", "list")["results"]
     assert (kept["state"], kept["subagent"], len(kept["updates"])) == ("waiting", "a1", 2)
 
@@ -90,7 +90,7 @@ def test_a_result_is_kept_by_the_hook_and_applied_once_by_the_agent(team: Team) 
     assert any("Sign in" in fact.text for fact in account.of(FactKind.DONE))
     assert team.host.call("Stop") == {}
 
-    assert team.run(HOST, "result", "apply").out == "No result waits to be applied.\n"
+    assert team.run(HOST, "result", "apply").out == "No results to apply.\n"
     again = team.run(HOST, "result", "apply", "--id", kept["id"])
     assert again.out.startswith(f"Already applied: {kept['id']} Implemented")
     assert task(team, "t-2") == noted
@@ -156,8 +156,8 @@ def test_a_malformed_result_is_said_and_can_be_dropped(team: Team) -> None:
     assert task(team, "t-1")["state"] == "open"
     assert team.run(HOST, "result", "drop", kept["id"][:6]).out == f"{kept['id']} is dropped\n"
     assert team.ask(HOST, "result", "drop", kept["id"])["result"]["state"] == "dropped"
-    assert team.run(HOST, "result", "list").out == "No result waits to be applied.\n"
-    assert team.run(HOST, "result", "apply", "--id", kept["id"]).out.startswith("Was dropped: ")
+    assert team.run(HOST, "result", "list").out == "No results to apply.\n"
+    assert team.run(HOST, "result", "apply", "--id", kept["id"]).out.startswith("Already dropped: ")
 
 
 def test_parts_that_cannot_be_understood_are_said(team: Team) -> None:
@@ -179,7 +179,7 @@ def test_what_is_refused_stops_nothing_and_can_be_tried_again(team: Team) -> Non
     done = team.run(HOST, "result", "apply")
 
     assert done.code == 1
-    assert "Not all is applied: " in done.out
+    assert "Partly applied: " in done.out
     assert "  added notes to t-1\n" in done.out
     assert "not closed t-2: the session does not hold t-2; claim it first: `passdown claim t-2`" in done.err
     assert "not added notes to t-9: there is no task t-9" in done.err
@@ -312,19 +312,19 @@ def test_secrets_are_redacted_before_anything_is_written(team: Team) -> None:
 
 def test_a_result_that_asks_for_nothing_is_only_noted(team: Team) -> None:
     assert end(team, message()) == {}
-    assert team.run(HOST, "result", "list").out == "No result waits to be applied.\n"
+    assert team.run(HOST, "result", "list").out == "No results to apply.\n"
 
     (kept,) = team.ask(HOST, "result", "list", "--all")["results"]
 
     assert kept["state"] == "noted"
-    assert team.run(HOST, "result", "apply", "--id", kept["id"]).out.startswith("Asks for nothing: ")
+    assert team.run(HOST, "result", "apply", "--id", kept["id"]).out.startswith("Nothing to apply: ")
     assert team.run(HOST, "result", "drop", kept["id"]).out == f"{kept['id']} is noted\n"
 
 
 @pytest.mark.parametrize("said", ["", "I am done.", 'the "status" is fine', None, 3])
 def test_a_subagent_without_a_result_ends_as_before(team: Team, said: object) -> None:
     assert team.host.call("SubagentStop", agent_id="a1", last_assistant_message=said) == {}
-    assert team.run(HOST, "result", "list", "--all").out == "There are no results.\n"
+    assert team.run(HOST, "result", "list", "--all").out == "No results.\n"
 
 
 def test_a_result_that_cannot_be_written_down_is_no_trouble(

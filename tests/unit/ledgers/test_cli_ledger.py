@@ -147,11 +147,11 @@ def test_a_claim_binds_the_task_and_a_close_keeps_the_track(command: Caller) -> 
     assert set(bindings(command)) == {("auth", None)}
 
     claimed = command("track", "bind", "--task", "bd-1").out
-    assert " has task bd-1\n" in claimed
+    assert " works on task bd-1\n" in claimed
     assert set(bindings(command)) == {("auth", "bd-1")}
 
     closed = command("track", "unbind", "--task").out
-    assert closed.endswith(" no longer has task bd-1\n")
+    assert closed.endswith(" no longer works on task bd-1\n")
     assert set(bindings(command)) == {("auth", None)}
     assert command("track", "unbind", "--task").out.endswith(" has no task\n")
 
@@ -173,7 +173,7 @@ def test_track_and_task_can_be_bound_together(command: Caller) -> None:
 def test_a_task_that_is_edited_in_the_ledger_is_taken_in(command: Caller) -> None:
     command("track", "bind", "auth")
     edit(command, "bound_bead: null", "bound_bead: bd-1")
-    assert "took in 1 manual edit of" in command("note", "a").err
+    assert "recorded 1 manual edit from" in command("note", "a").err
     assert set(bindings(command)) == {("auth", "bd-1")}
 
     edit(command, "bound_bead: bd-1", "bound_bead: null")
@@ -332,8 +332,8 @@ def test_what_the_next_session_finishes_does_not_come_back(command: Caller) -> N
 def test_clearing_says_what_was_left(command: Caller) -> None:
     command("now", "write the parser")
 
-    assert command("now", "--clear").out == "no longer now: write the parser\n"
-    assert command("now", "--clear").out == "there was no current work\n"
+    assert command("now", "--clear").out == "now cleared; it was: write the parser\n"
+    assert command("now", "--clear").out == "now is already empty\n"
     assert json.loads(command("now", "--clear", "--json").out)["text"] == ""
     refused = command("now", "a", "--clear")
     assert (refused.code, refused.out) == (2, "")

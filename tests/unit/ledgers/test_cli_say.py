@@ -253,7 +253,7 @@ def test_edits_by_hand_are_taken_in_and_counted(command: Caller, project: Projec
     for old, new, told in (("- a\n", "- a\n- b\n", "1 manual edit"), ("- b\n", "- c\n", "2 manual edits")):
         project.write(LEDGER, ledger(project).replace(old, new))
         done = command("now", "go on")
-        assert done.err == f"passdown: took in {told} of {LEDGER}\n"
+        assert done.err == f"passdown: recorded {told} from {LEDGER}\n"
     assert parse_ledger(ledger(project)).done == ("a", "c")
 
 
@@ -268,7 +268,7 @@ def test_a_broken_ledger_is_left_and_reported_and_the_fact_is_safe(command: Call
     assert (done.code, done.out) == (0, "done: b\n")
     assert f"{LEDGER}:2: updated: " in done.err
     assert "the ledger was not changed" in done.err
-    assert "the fact is safe in the journal" in done.err
+    assert "your fact is recorded" in done.err
     assert (answer["is_ledger_written"], ledger(project)) == (False, broken)
     assert said(project) == [("done", "a"), ("done", "b"), ("done", "c")]
 

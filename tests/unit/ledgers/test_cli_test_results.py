@@ -84,7 +84,7 @@ def test_only_what_is_done_once_must_not_be_done_again(command: Caller, agent: C
     agent.run("make test")
     said = command("done", "--once", "Deployed 1.2 to production")
 
-    assert said.out == "done, not to be done again: Deployed 1.2 to production\n"
+    assert said.out == "done, never to be repeated: Deployed 1.2 to production\n"
     text = brief(command, agent)
     assert part(text, DONE) == ["> Deployed 1.2 to production"]
     assert "> Deployed 1.2 to production" in part(text, "Recently done:")

@@ -53,10 +53,10 @@ def test_where_nothing_is_nothing_is_lost(command: Caller) -> None:
 
     assert done.code == 0
     assert done.out.splitlines() == [
-        "0 facts, 0 unaccounted",
+        "No facts yet.",
         "root e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     ]
-    assert done.err == "passdown: 0 in-brief, 0 by-command, 0 retired\n"
+    assert done.err == ""
 
 
 def test_a_line_that_was_acknowledged_and_removed_is_found(command: Caller, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_a_line_that_was_acknowledged_and_removed_is_found(command: Caller, tmp_
     record.write_text("".join(acknowledged))
 
     before = command("certify", "--expect", str(record))
-    assert (before.code, before.out.splitlines()[0]) == (0, "4 facts, 0 unaccounted")
+    assert (before.code, before.out.splitlines()[0]) == (0, "All 4 facts found: 4 in the brief.")
 
     journal = next(command.folder.rglob("journal/*.jsonl"))
     kept = [line for line in journal.read_text().splitlines(keepends=True) if "threads" not in line]
@@ -80,7 +80,7 @@ def test_a_line_that_was_acknowledged_and_removed_is_found(command: Caller, tmp_
     assert done.out.splitlines()[:3] == [
         f"{journal.stem}: line: line 3 of {journal.stem} is missing",
         "nowhere: expected: Ruled out: threads",
-        "3 facts, 2 unaccounted",
+        "3 facts, 2 missing: 3 in the brief.",
     ]
     answer = json.loads(command("certify", "--json", "--expect", str(record)).out)
     jsonschema.validate(answer, CERTIFICATE)
@@ -101,4 +101,4 @@ def test_what_is_expected_must_be_readable(command: Caller, tmp_path: Path) -> N
 def test_a_single_fact_is_one_fact(command: Caller) -> None:
     put_event(command.folder, "2026-01-10T13:03:52Z", constraints=("Of an event",))
 
-    assert command("certify").out.startswith("1 fact, 0 unaccounted\n")
+    assert command("certify").out.startswith("1 fact found: 1 in the brief.\n")

@@ -193,7 +193,7 @@ def test_retracting_the_words_of_one_takes_out_only_that_one(clones: Clones, wor
     done = clones.call(clones.one, "retract", words, "--session", "cedar")
 
     assert done.out.splitlines()[0] == "retraction: store"
-    assert f"still decided: {left} ({agents[left]}, " in done.out
+    assert f"still in force: {left} ({agents[left]}, " in done.out
     clones.end(clones.one, "cedar", at="12:01")
     clones.meet()
     for project in (clones.one, clones.two):
@@ -213,7 +213,7 @@ def test_a_session_that_takes_back_the_other_decision_keeps_its_own(clones: Clon
 
     done = clones.call(clones.two, "retract", "Postgres", "--session", "birch")
 
-    assert "still decided: SQLite" in done.out
+    assert "still in force: SQLite" in done.out
     assert "| store: SQLite |" in (clones.two.folder / LEDGER).read_text(encoding="utf-8")
     clones.end(clones.two, "birch", at="12:01")
     clones.meet()

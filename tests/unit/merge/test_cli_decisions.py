@@ -150,7 +150,7 @@ def test_retracting_a_decision_names_the_one_it_had_replaced_and_how_to_bring_it
     assert done == Done(
         0,
         f"retraction: db\nit had replaced: SQLite (simple) ({agent}, 5 min ago)\n",
-        "  hint: to bring that back: `passdown decide db 'SQLite (simple)'`\n",
+        "  hint: to restore that: `passdown decide db 'SQLite (simple)'`\n",
     )
     assert command("decide", "db", "SQLite (simple)", "--session", "two").code == 0
     assert decisions(command) == {"db": "SQLite (simple)"}

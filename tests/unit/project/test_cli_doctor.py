@@ -573,10 +573,10 @@ def test_without_a_terminal_nothing_is_mended(command: Caller, project: Project)
 
     plain, fix = command("doctor"), command("doctor", "--fix")
 
-    assert plain.err == "passdown: 3 problems\n  hint: --fix can fix 3 of them; it asks first\n"
+    assert plain.err == "passdown: 3 problems\n  hint: 3 of them can be fixed with --fix; it asks first\n"
     assert (fix.code, fix.out) == (1, plain.out)
     assert fix.err == (
-        "passdown: nothing was fixed\n  hint: there is no terminal to ask at; --yes fixes without asking\n"
+        "passdown: nothing was fixed\n  hint: no terminal to ask on; pass --yes to fix without asking\n"
         "passdown: 3 problems\n"
     )
     assert command("doctor", "--fix", "--json").code == 1
@@ -637,7 +637,7 @@ def test_flags_that_cannot_be_meant_are_refused(command: Caller, arguments: list
 
 def test_what_was_not_measured_is_said_plainly(command: Caller) -> None:
     assert command("doctor", "--cost") == Done(
-        0, "", "passdown: no measurements yet: hooks measure themselves, and none has run here\n"
+        0, "", "passdown: no measurements yet; hooks record them, and none has run here\n"
     )
 
 

@@ -16,7 +16,7 @@ from tests.support.projects import listing, put
 
 WRITTEN = "written: .gitignore\nwritten: .gitattributes\nwritten: passdown.toml\n"
 NOT_WRITTEN = (
-    "passdown: nothing was written\n  hint: there is no terminal to ask at; --yes writes without asking\n"
+    "passdown: nothing was written\n  hint: no terminal to ask on; pass --yes to write without asking\n"
 )
 
 
@@ -109,7 +109,7 @@ def test_without_git_it_says_so(command: Caller, monkeypatch: pytest.MonkeyPatch
     done = command("init", "--yes")
 
     assert done.out.endswith("written: passdown.toml\n")
-    assert done.err == "passdown: the project is not in a git repository; nothing is committed\n"
+    assert done.err == "passdown: this is not a git repository; nothing is committed\n"
 
 
 def test_json_tells_what_would_be_written_and_only_yes_writes(command: Caller, project: Project) -> None:
@@ -153,6 +153,6 @@ def test_a_host_that_is_here_and_has_no_plugin_is_offered(
     hints = [line for line in command("init", "--yes").err.splitlines() if "passdown install" in line]
 
     assert hints == [
-        "  hint: `passdown install claude` adds Passdown to Claude Code",
-        "  hint: `passdown install copilot` adds Passdown to Copilot",
+        "  hint: run `passdown install claude` to add Passdown to Claude Code",
+        "  hint: run `passdown install copilot` to add Passdown to Copilot",
     ]

@@ -18,7 +18,7 @@ from tests.support.gits import Project, make_started
 from tests.support.projects import put
 
 LINE = f"{sys.executable} -m passdown"
-NOT_DONE = "passdown: nothing was changed\n  hint: there is no terminal to ask at; --yes skips the question\n"
+NOT_DONE = "passdown: nothing was changed\n  hint: no terminal to ask on; pass --yes to skip the question\n"
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_yes_installs_and_again_says_that_nothing_changed(command: Caller, hosts
     done = command("install", "claude", "--yes")
 
     assert (done.code, done.out.endswith("\ninstalled into Claude Code\n")) == (0, True)
-    assert done.err == "  hint: it is active from the next session on, in projects with a passdown.toml\n"
+    assert done.err == "  hint: active from your next session, in projects with a passdown.toml\n"
     before = hosts.files()
     again = command("install", "claude")
     assert again == (0, "", "passdown: Claude Code already has the plugin; nothing was changed\n")
@@ -240,7 +240,7 @@ def test_a_program_that_was_started_for_once_is_warned_about(
 
     done = command("install", "claude")
 
-    assert done.err.startswith("passdown: passdown runs from a temporary path, which may soon be gone\n")
+    assert done.err.startswith("passdown: passdown runs from a temporary path that may soon be gone\n")
 
 
 def test_a_host_that_nobody_knows_is_refused(command: Caller) -> None:

@@ -157,7 +157,7 @@ def test_ten_are_shown_and_the_rest_is_counted(command: Caller, project: Project
 
     done = command("search", "step")
     assert done.out.count("now: Step") == 10
-    assert done.err.startswith("passdown: and 15 more\n  hint: -n N shows more; ")
+    assert done.err.startswith("passdown: and 15 more\n  hint: show more with -n N, ")
     assert command("search", "step", "-n", "30").out.count("now: Step") == 25
     assert len(json.loads(command("search", "step", "--limit", "3", "--json").out)["matches"]) == 3
 

@@ -128,7 +128,7 @@ def test_a_track_that_another_session_works_on_is_recorded_when_it_is_bound(day:
 
     done = day.command("track", "bind", "sign-in", "--session", "two")
 
-    assert f"passdown: {agent_of(day, 'one')} works on sign-in too\n" in done.err
+    assert f"passdown: {agent_of(day, 'one')} is working on sign-in too\n" in done.err
     assert [event["event"] for event in events(day)] == ["session_conflict"]
 
 

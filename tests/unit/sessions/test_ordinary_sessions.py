@@ -187,7 +187,7 @@ def test_a_status_tells_ledger_age_handoffs_and_index(day: Day) -> None:
     done = day.command("status")
 
     assert done.out.splitlines()[2:5] == [
-        "    ledger: 7 min old",
+        "    ledger: updated 7 min ago",
         "handoffs: 3, the last 2026-01-11 12:04Z",
         "search index: behind; the next search reads 4 files",
     ]
@@ -198,23 +198,25 @@ def test_a_status_tells_ledger_age_handoffs_and_index(day: Day) -> None:
     assert answer["handoffs"] == {"count": 3, "last_at": "2026-01-11T12:04:00Z"}
     assert answer["index"] == {"state": "behind", "changes": 4}
     day.command("search", "nothing")
-    assert "search index: up to date\n" in day.command("status").out
+    assert "search index" not in day.command("status").out
+    assert json.loads(day.command("status", "--json").out)["index"] == {"state": "current", "changes": 0}
 
 
 @pytest.mark.requirement("G1")
-def test_a_status_says_that_the_index_is_not_made_or_cannot_be_used(
+def test_a_status_says_that_the_index_cannot_be_used_and_nothing_of_one_that_is_not_in_use(
     day: Day, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     day.set_up()
     day.work("one")
     day.command("start")
-    assert "search index: not made yet; the next search reads 3 files\n" in day.command("status").out
+    assert "search index" not in day.command("status").out
+    assert json.loads(day.command("status", "--json").out)["index"] == {"state": "missing", "changes": 3}
 
     def fail(*_: object) -> None:
         raise CacheError("it is broken")
 
     monkeypatch.setattr(SqliteSearch, "folders", fail)
-    assert "search index: cannot be used; searches read everything\n" in day.command("status").out
+    assert "search index: cannot be used; searches read every file\n" in day.command("status").out
     assert json.loads(day.command("status", "--json").out)["index"]["state"] == "unusable"
 
 
@@ -230,10 +232,11 @@ def test_a_stale_session_is_named_with_what_can_be_done_and_nothing_is_done_unas
     assert done.out.splitlines()[:5] == [
         f"{before[0].agent}  stale, last seen 1 h ago, on main",
         "    goal: work on one",
-        "    ledger: 1 h old",
-        "    to take over: `passdown start`: publishes what it left, and continues it",
-        "    to ignore: `passdown start --fresh`: publishes what it left, and continues",
+        "    ledger: updated 1 h ago",
+        "    to take over: `passdown start` (publishes what it left, and continues it)",
+        "    to ignore: `passdown start --fresh` (publishes what it left, and continues",
     ]
+    assert "    or check again later with `passdown status`\n" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     (session,) = json.loads(day.command("status", "--json").out)["sessions"]
     assert [(one["choice"], one["command"]) for one in session["choices"]] == [
@@ -253,9 +256,9 @@ def test_each_choice_does_what_it_says(day: Day, *, is_fresh: bool) -> None:
 
     done = day.command("start", *(["--fresh"] if is_fresh else []))
 
-    assert "did not end properly (last seen 1 h ago)" in done.err
+    assert "(did not end; last seen 1 h ago)" in done.err
     assert ("goal: work on one" in done.out) is not is_fresh
-    assert ("this session took over from it" in done.err) is not is_fresh
+    assert ("you continue its work" in done.err) is not is_fresh
 
 
 @pytest.mark.requirement("G12")
@@ -267,9 +270,9 @@ def test_a_start_by_a_host_says_from_whom_it_takes_over(day: Day) -> None:
 
     answer = day.host.call("SessionStart", session_id="two", source="startup")
 
-    assert f"Took over from {dead.agent}, last seen 1 h ago" in answer["systemMessage"]
+    assert f"Continues the work of {dead.agent}, last seen 1 h ago" in answer["systemMessage"]
     again = day.host.call("SessionStart", session_id="two", source="compact")
-    assert "took over" not in again["systemMessage"]
+    assert "Continues the work" not in again["systemMessage"]
 
 
 @pytest.mark.requirement("G12")

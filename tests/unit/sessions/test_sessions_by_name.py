@@ -151,7 +151,7 @@ def test_an_id_in_our_variable_that_nobody_knows_starts_a_session_and_says_so(
     assert first.out == "now: Look around\n"
     agent = team.agent("T-new")
     assert " ".join(first.err.split()) == (
-        f"passdown: there was no session T-new, which PASSDOWN_SESSION names; started {agent}"
+        f"passdown: no session is called T-new (set in PASSDOWN_SESSION); started {agent}"
     )
     assert team.command("now", "Look again") == Done(0, "now: Look again\n", "")
     assert team.account("birch").now is None
@@ -196,7 +196,7 @@ def test_a_preflight_before_the_start_says_each_step_and_the_start_is_the_first_
 
     assert done.code == 0
     assert done.out.splitlines() == [
-        "no session yet; `passdown start` begins one",
+        "no session is running; start one with `passdown start`",
         "tracker:  the board, without tasks yet",
         "mode:     SA, if a session starts now",
         "lock:     no track to lock",
@@ -340,7 +340,7 @@ def test_the_seeds_own_order_at_a_real_terminal_is_one_session_in_single_mode(tm
     def call(*words: str) -> Done:
         return run(*words, cwd=project.folder)
 
-    assert call("preflight").out.startswith("no session yet")
+    assert call("preflight").out.startswith("no session is running")
     assert call("start", "--session", "T-abc").code == 0
     assert "mode:     SA, locked at the start" in call("preflight").out
     typo = call("now", "x", "--session", "T-bac")

@@ -65,7 +65,7 @@ def test_the_home_of_whoever_runs_it_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["14 facts, 0 unaccounted", "in 10 s or so", "next: defaced", "line 12:27:", "passdown 0.1.0"]
+    "text", ["14 facts, 1 missing", "in 10 s or so", "next: defaced", "line 12:27:", "passdown 0.1.0"]
 )
 def test_all_else_stays_as_it_is(text: str) -> None:
     assert steady([text]) == [text]

@@ -46,7 +46,7 @@ def test_a_key_is_shown_and_added_to_the_end_of_the_file(team: Team) -> None:
     assert added.endswith(f'[project]\nkey = "{key}"\n# <<< passdown project <<<\n')
     assert "commit passdown.toml" in done.err
     assert "passdown install HOST --edits" in done.err
-    assert "nothing is granted yet: this project has a team key" in done.err
+    assert "sessions cannot coordinate yet: this project has a team key" in done.err
     team.monkeypatch.setenv("PASSDOWN_COORDINATION_ENGINE", "sqlite")
     assert team.command("status").err == ""
 
@@ -72,7 +72,7 @@ def test_the_key_is_drawn_once_and_another_only_by_name(team: Team) -> None:
     asked = json.loads(team.command("team", "init", "--yes", "--json").out)
 
     assert again.code == 0
-    assert f"the project has the key {first}" in again.err
+    assert f"the project already has a team key ({first})" in again.err
     assert asked["written"] is False
     assert key_of(team) == first
     answer = json.loads(team.command("team", "init", "--new-key", "--yes", "--json").out)
@@ -166,7 +166,7 @@ def test_project_roots_of_one_repository_have_boards_of_their_own(team: Team) ->
 
     team.monkeypatch.chdir(below)
 
-    assert "There are no tasks" in team.command("task", "list").out
+    assert "No tasks." in team.command("task", "list").out
     team.add("of the API")
     team.monkeypatch.chdir(team.project.folder)
     assert "of the API" not in team.command("task", "list").out

@@ -170,7 +170,7 @@ def test_a_prompt_that_may_not_ask_the_engine_says_that_there_is_mail(hosts: Hos
 
     told = prompt(hosts)
 
-    assert told == "Passdown: there are messages of other sessions; `passdown inbox` prints them"
+    assert told == "Passdown: you have messages from other sessions; read them with `passdown inbox`"
     assert hosts.host.log() == ""
     assert prompt(hosts) == ""
 

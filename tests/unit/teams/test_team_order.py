@@ -19,7 +19,7 @@ def test_agents_join_read_mail_claim_reserve_work_close_and_tell_the_team(
     hosts.begin("amber", AMBER)
     hosts.begin("birch", BIRCH)
 
-    assert hosts.run("birch", "claim", "--role", "fe").out.startswith("Nothing is ready")
+    assert hosts.run("birch", "claim", "--role", "fe").out.startswith("No task is ready")
     assert hosts.run("amber", "claim", "--role", "be").out == f"Claimed: {task} Sign in\n"
     assert hosts.ask("birch", "msg", "use cookies", "--to", "role:be")["recipients"] == [hosts.agent("amber")]
     assert "> use cookies" in hosts.run("amber", "inbox").out

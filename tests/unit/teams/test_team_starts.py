@@ -77,10 +77,10 @@ def test_another_session_does_not_inherit_and_is_told_what_is_orphaned(hosts: Ho
     answer = hosts.begin("birch", BIRCH)
 
     assert hosts.account("birch").claims == {}
-    assert f"{task} is orphaned by {amber}; `passdown takeover {task}`" in answer["systemMessage"]
+    assert f"{amber} went silent and left {task}: run `passdown takeover {task}`" in answer["systemMessage"]
     assert f"({task}, orphaned by {amber}: `passdown takeover {task}`) > Sign in form" in context(answer)
     started = hosts.command("start", "--session", "cedar", "--new")
-    assert f"{task} is orphaned by {amber}; `passdown takeover {task}`" in started.err
+    assert f"{amber} went silent and left {task}: run `passdown takeover {task}`" in started.err
     assert hosts.run("birch", "takeover", task).code == 0
 
 
@@ -94,7 +94,7 @@ def test_the_start_by_command_says_what_is_inherited_and_how_much_mail_there_is(
 
     again = hosts.command("start", "--session", "amber")
 
-    assert "the session goes on with src/, which a dead session held" in again.err
+    assert "took over src/ from a crashed session" in again.err
     assert "2 unread messages: run `passdown inbox`" in again.err
     assert "> one" in hosts.run("amber", "inbox").out
 
@@ -172,9 +172,9 @@ def test_a_start_goes_on_without_the_engine_and_says_so(hosts: Hosts) -> None:
     assert "file > src/" in context(answer)
     assert len(hosts.host.log().splitlines()) == 1
     assert started.code == 0
-    assert "the session does not take part in coordination" in started.err
+    assert "not coordinating with other sessions" in started.err
     assert ended.code == 0
-    assert "holds is not released yet" in ended.err
+    assert "could not release what " in ended.err
     assert json.loads(hosts.command("status", "--json").out)["sessions"]
 
 

@@ -55,10 +55,10 @@ def test_status_shows_who_holds_what_for_how_long(team: Team) -> None:
 
     amber, birch = team.agent("amber"), team.agent("birch")
     assert "coordination: SQLite, this clone and its worktrees" in shown
-    at = shown.index(f"  {amber}  live, last sign of life 2 min ago")
+    at = shown.index(f"  {amber}  live, last seen 2 min ago")
     assert shown[at + 1].startswith(f"    task {one}, 9 min left: Sign in form, with")
     assert shown[at + 2] == "    file src/app.py, 9 min left"
-    assert f"  {birch}  live, last sign of life 2 min ago, 1 unread message" in shown
+    assert f"  {birch}  live, last seen 2 min ago, 1 unread message" in shown
     assert max(map(len, shown)) <= 80
 
 
@@ -72,9 +72,9 @@ def test_status_names_orphaned_tasks_and_offers(team: Team) -> None:
     shown = team.command("status").out
     answer = json.loads(team.command("status", "--json").out)
 
-    assert f"  {team.agent('birch')}  silent, last sign of life 12 min ago\n" in shown
+    assert f"  {team.agent('birch')}  silent, last seen 12 min ago\n" in shown
     assert f"    task {one}, orphaned (`passdown takeover {one}`): one\n" in shown
-    assert f"  offered: task {two} by {team.agent('amber')} to anybody, 1 d left\n" in shown
+    assert f"  offer: task {two} from {team.agent('amber')} to anybody, 1 d left\n" in shown
     assert {task["id"]: task["is_orphaned"] for task in answer["tasks"]} == {one: True, two: False}
     (standing,) = answer["offers"]
     assert (standing["task"], standing["to"], standing["agent"]) == (two, None, team.agent("amber"))
@@ -88,7 +88,7 @@ def test_silent_sessions_that_left_nothing_are_not_shown(team: Team) -> None:
     team.run("amber", "inbox")
     team.pass_time(hours=1)
 
-    assert "  no session takes part\n" in team.command("status").out
+    assert "  no sessions yet\n" in team.command("status").out
 
 
 def test_status_opens_and_shows_nothing_where_nobody_coordinates(team: Team) -> None:

@@ -154,7 +154,7 @@ def test_a_claim_of_one_agent_with_nothing_ready_leads_to_what_is_blocked(
 
     assert (claimed.code, claimed.err) == (0, "")
     said, *others = claimed.out.splitlines()
-    assert said == "Nothing is ready to be claimed."
+    assert said == "No task is ready."
     assert f"  {waits} Sign out: waits for {first}" in others
     assert alone.calls()[before:].count("ready") == 1
 
@@ -215,7 +215,7 @@ def test_several_tasks_in_one_claim_and_what_blocks_the_rest(team: BeadsTeam, ve
     assert both.out == f"Claimed: {one} one\nClaimed: {two} two\n"
     assert none.code == 0
     assert f"  {three} three: waits for {one}\n" in none.out
-    assert f"  {one} one: {team.agent('amber')} has it\n" in none.out
+    assert f"  {one} one: held by {team.agent('amber')}\n" in none.out
     assert blocked.out == f"{three}  P2  waits for {one}  three\n"
     account = next(one for one in team.host.accounts() if "amber" in one.host_sessions)
     assert list(account.claims) == [one, two]
@@ -232,7 +232,7 @@ def test_what_somebody_claimed_with_bd_is_theirs(team: BeadsTeam) -> None:
     assert "sign of life" not in refused.err
     assert team.run("amber", "close", task).code == 3
     assert team.rows()[task]["status"] == "in_progress"
-    assert team.run("amber", "claim").out.startswith("Nothing is ready to be claimed.")
+    assert team.run("amber", "claim").out.startswith("No task is ready.")
 
 
 def test_what_somebody_closed_with_bd_is_seen_at_the_next_claim(team: BeadsTeam) -> None:
@@ -280,7 +280,7 @@ def test_the_settings_choose_the_tracker(team: BeadsTeam) -> None:
     assert missing.out.startswith("added t-")
     assert "one" in board.out
     assert (none.code, "this project has no tracker" in none.err) == (2, True)
-    assert beads.out == "Nothing is ready to be claimed.\n"
+    assert beads.out == "No task is ready.\n"
     assert (gone.code, "bd is not installed, or has no database here" in gone.err) == (1, True)
 
 
@@ -363,8 +363,8 @@ def test_a_ready_list_that_is_empty_says_so_though_the_others_are_not_known(team
 
     listed = team.command("ready")
 
-    assert (listed.code, listed.out) == (0, "Nothing is ready to be claimed.\n")
-    assert "what the others wait for is not known" in listed.err
+    assert (listed.code, listed.out) == (0, "No task is ready.\n")
+    assert "could not find out what the others wait for" in listed.err
 
 
 @pytest.mark.requirement("C148", "R197")

@@ -75,8 +75,8 @@ def test_what_is_archived_is_counted_and_checked(shelf: Shelf) -> None:
     assert done == Done(
         0,
         "archived events: 3 in 3 rollups\n"
-        "copies of them: 3\n"
-        "records of sessions: 1\n"
+        "separate copies: 3\n"
+        "session records: 1\n"
         "search index: not made yet; the next search reads 4 files\n",
         "passdown: no problems found\n",
     )
@@ -133,7 +133,7 @@ def test_old_copies_are_shown_and_go_only_when_somebody_says_so(shelf: Shelf) ->
     assert done == Done(
         0,
         f"{first}\n{second}\nwould remove 2 copies of archived events from before {BEFORE}\n",
-        "  hint: --yes removes them; their rollups hold the same events\n",
+        "  hint: remove them with --yes; the rollups keep the same events\n",
     )
     assert shelf.copies() == [first, second, third]
     view = shelf.command("view", "show").out
@@ -162,8 +162,8 @@ def test_a_copy_that_no_rollup_holds_or_no_commit_has_stays(shelf: Shelf) -> Non
 
     assert done.out.startswith("removed 0 copies of archived events from before 2026-01-10 12:00Z\n")
     said = " ".join(done.out.split())
-    assert f"{first}: stays: it is not in any rollup of 2025-11-20 with this text" in said
-    assert f"{third}: stays: it is not committed yet" in said
+    assert f"{first}: kept: it is not in any rollup of 2025-11-20 with this text" in said
+    assert f"{third}: kept: it is not committed yet" in said
     assert shelf.copies() == [first, second, third]
     shelf.commit()
     answer = json.loads(shelf.command("archive", "clean", "--older", "1d", "--json").out)
@@ -193,7 +193,7 @@ def test_what_is_no_event_stays_and_no_age_is_refused(shelf: Shelf) -> None:
 
     done = shelf.command("archive", "clean", "--yes")
 
-    assert f"{ARCHIVE}/notes.md: stays: it cannot be read as an event" in " ".join(done.out.split())
+    assert f"{ARCHIVE}/notes.md: kept: it cannot be read as an event" in " ".join(done.out.split())
     assert (shelf.project.folder / ARCHIVE / "picture.png").exists()
     assert shelf.command("archive", "clean", "--older", "soon").code == 2
     refused = shelf.command("archive", "clean", "--older", "999999w")

@@ -96,7 +96,7 @@ def test_an_event_that_vanishes_is_said(
     assert done == Done(
         1,
         "",
-        f"passdown: event {event.id} has just disappeared\n  hint: repeat the command\n",
+        f"passdown: event {event.id} was just removed\n  hint: run the command again\n",
     )
 
 
@@ -106,7 +106,7 @@ def test_an_event_taken_back_counts_no_more_whatever_its_time(command: Caller, p
 
     done = command("event", "retract", wrong.id or "", "--because", "the clock\nwas wrong")
 
-    said = re.fullmatch(rf"event {wrong.id} is retracted by event (ev-[0-9a-f]{{16}})\n", done.out)
+    said = re.fullmatch(rf"retracted {wrong.id} \(recorded as (ev-[0-9a-f]{{16}})\)\n", done.out)
     assert said is not None
     assert done.err == "  hint: run `passdown synthesize` to update the view\n"
     event = parse_event(command("event", "show", said[1]).out)

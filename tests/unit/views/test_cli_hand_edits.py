@@ -34,7 +34,7 @@ def test_the_time_of_a_row_that_was_added_by_hand_stays(command: Caller) -> None
     command("decide", "db", "SQLite")
     edit(command, ROW, f"{ROW}| cache: none | - | 03:14 |\n| Ruled out: Redis | slow | 3 o'clock |\n")
 
-    assert "took in 2 manual edits" in command("done", "the parser").err
+    assert "recorded 2 manual edits" in command("done", "the parser").err
 
     kept = [
         ("db: SQLite", "", "12:00"),
@@ -58,7 +58,7 @@ def test_the_time_of_a_row_that_was_changed_by_hand_stays_until_it_is_decided_ag
     assert command("done", "the parser").err == ""
     assert rows(command) == [("db: SQLite", "", "09:05"), ("cache: none", "", "12:00")]
     edit(command, "| cache: none | - | 12:00 |", "| cache: none | simple | 08:01 |")
-    assert "took in 1 manual edit " in command("done", "the lexer").err
+    assert "recorded 1 manual edit " in command("done", "the lexer").err
     assert rows(command) == [("db: SQLite", "", "09:05"), ("cache: none", "simple", "08:01")]
 
     stop_clock(monkeypatch, "2026-01-11T12:05:00Z")

@@ -70,9 +70,7 @@ def test_the_newest_20_are_shown_and_the_rest_is_counted(command: Caller, projec
 
     done = command("log")
     assert done.out.count("Step") == 20
-    assert done.err.startswith(
-        "passdown: and 5 earlier\n  hint: --all shows every event, -n N the newest N; "
-    )
+    assert done.err.startswith("passdown: and 5 earlier\n  hint: show all with --all, or N with -n N; ")
     assert command("log", "--all").out.count("Step") == 25
     assert command("log", "-n", "2").err.startswith("passdown: and 23 earlier\n")
     answer = json.loads(command("log", "--json", "--limit", "3").out)

@@ -15,7 +15,7 @@ from tests.support.gits import Project, make_started
 from tests.support.projects import EVENTS, VIEW, listing, put, put_event, stop_clock
 from tests.support.sessions import make_place
 
-MERGED = f"passdown: {VIEW} is merged, not regenerated\n  hint: run `passdown synthesize`\n"
+MERGED = f"passdown: {VIEW} was merged by git and not regenerated\n  hint: run `passdown synthesize`\n"
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_a_merged_view_is_named_until_it_is_regenerated(command: Caller, project
     assert find_view_owner((project.folder / VIEW).read_bytes()) is ViewOwner.MERGED
     check = command("synthesize", "--check")
     assert (check.code, check.err) == (1, MERGED)
-    assert "is merged by git, not regenerated" in command("view", "verify").err
+    assert "is merged by git and not regenerated" in command("view", "verify").err
     assert f"view: {VIEW} was merged by git and not regenerated" in " ".join(command("doctor").out.split())
     done = command("synthesize")
     (copy,) = kept(project)
@@ -139,7 +139,7 @@ def test_an_end_says_what_was_written_into_the_view(command: Caller, project: Pr
     done = command("end")
 
     assert f"passdown: {VIEW} was edited by hand; a copy is kept in " in done.err
-    assert "passdown: no event states these lines of it:\npassdown:   Buy rope.\n" in done.err
+    assert "passdown: these lines of it are in no event:\npassdown:   Buy rope.\n" in done.err
     assert VIEW in "".join(project.changed())
     assert find_view_owner((project.folder / VIEW).read_bytes()) is ViewOwner.OURS
 

@@ -32,7 +32,7 @@ LEGACY = """\
 Nobody has a field for this.
 """
 NO_TERMINAL = (
-    "passdown: nothing was written\n  hint: there is no terminal to ask at; --yes writes without asking\n"
+    "passdown: nothing was written\n  hint: no terminal to ask on; pass --yes to write without asking\n"
 )
 
 

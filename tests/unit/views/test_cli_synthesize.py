@@ -111,7 +111,7 @@ def test_events_that_cannot_be_read_are_left_out_and_counted(command: Caller, pr
         WRITTEN,
         "passdown: 2 events could not be read and were skipped: "
         f"{EVENTS}/empty.md, {EVENTS}/torn.md\n"
-        "  hint: `passdown view verify` lists what was skipped, and why\n",
+        "  hint: run `passdown view verify` to see what was skipped and why\n",
     )
     footer = parse_view(view_of(project)).footer
     assert footer is not None
@@ -164,7 +164,7 @@ def test_an_event_far_in_the_future_is_named_with_the_way_to_retract_it(
 
     first, hint, *_, last = done.err.splitlines()
     assert first == (
-        f"passdown: event {event.id} is dated 2999-01-01 00:00Z, far ahead; it overrides others for now"
+        f"passdown: event {event.id} is dated 2999-01-01 00:00Z, far in the future; it overrides others"
     )
     assert hint == f"  hint: if its clock was wrong, run `passdown event retract {event.id}`"
     assert last == "passdown: 2 more events are dated far in the future"
@@ -188,7 +188,7 @@ def test_an_edited_view_is_kept_and_said(command: Caller, project: Project) -> N
         0,
         WRITTEN,
         f"passdown: {VIEW} was edited by hand; a copy is kept in {kept}\n"
-        "passdown: no event states these lines of it:\n"
+        "passdown: these lines of it are in no event:\n"
         "passdown:   [->] Something else (by toast, ended)\n"
         f"  hint: `passdown migrate {kept}` publishes them\n",
     )

@@ -162,7 +162,7 @@ def test_a_merged_view_in_the_last_commit_is_refused(scene: Scene) -> None:
 
     assert (done.code, done.err.splitlines()[0]) == (
         1,
-        f"passdown: {VIEW} in the last commit is merged, not regenerated",
+        f"passdown: {VIEW} in the last commit was merged by git and not regenerated",
     )
 
 

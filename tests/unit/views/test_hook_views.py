@@ -251,7 +251,7 @@ def test_the_banner_says_what_the_brief_says(scene: Scene) -> None:
 @pytest.mark.requirement("R139")
 def test_a_current_md_from_before_is_named_and_told_until_it_is_migrated(scene: Scene) -> None:
     put(scene.project.folder, VIEW, LEGACY)
-    named = f"{VIEW} was not made by Passdown; `passdown migrate` imports it"
+    named = f"{VIEW} was not made by Passdown; run `passdown migrate` to import it"
 
     answer = scene.start()
 
@@ -298,7 +298,7 @@ def test_a_document_that_cannot_be_read_is_still_named(scene: Scene, text: bytes
 
     answer = scene.start()
 
-    assert "`passdown migrate` imports it" in answer["systemMessage"]
+    assert "run `passdown migrate` to import it" in answer["systemMessage"]
     assert scene.host.log() == ""
 
 

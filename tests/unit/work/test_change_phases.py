@@ -271,7 +271,7 @@ def test_a_change_that_is_reconciled_is_finished_and_nothing_of_it_is_lost(recon
         "state": STATE,
         "is_new": False,
     }
-    assert reconciled("loop", "finish", "habits").out == "habits was finished already\n"
+    assert reconciled("loop", "finish", "habits").out == "habits is already finished\n"
     assert "finished the change habits" in reconciled("brief").out
     assert reconciled("check").code == 0
 
@@ -323,7 +323,7 @@ def test_a_change_that_is_finished_does_not_go_on(reconciled: Caller) -> None:
     refused = reconciled("loop", "open", "habits", "tasks", "--force")
     put(reconciled.folder, "changes/other/state.md", state("ideation"))
 
-    assert (nothing.code, "there is no change here to go on with" in nothing.err) == (2, True)
+    assert (nothing.code, "there is no change to continue" in nothing.err) == (2, True)
     assert (refused.code, "habits is finished" in refused.err) == (1, True)
     assert go_on(reconciled)["change"] == "other"
     unknown = reconciled("loop", "finish", "never")

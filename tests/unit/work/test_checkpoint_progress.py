@@ -70,13 +70,13 @@ def test_the_test_of_the_last_validated_phase_runs_again_before_anybody_goes_on(
     assert refused.code == 1
     shown = " ".join(refused.out.split())
     assert shown.index(f"to run: {SAME_TEST}") < shown.index(f"to run: {OTHER_TEST}")
-    assert "not resumed: the test of phase 1 exited with 0 then, and with 2 now" in refused.err
+    assert "not resumed: the test of phase 1 exited with 0 before, now with 2" in refused.err
     assert stream(day) == before
     assert day.host.accounts()[-1].ended_at is not None
     put_test(day, "first.py")
     resumed = day.command("checkpoint", "resume", "parser", "--yes")
     assert resumed.code == 0
-    assert resumed.out.splitlines()[-1].startswith("go on with: Phase 2 (Lexer)")
+    assert resumed.out.splitlines()[-1].startswith("continue with: Phase 2 (Lexer)")
     assert "- Phase 2 (Lexer): → IN_PROGRESS (started " in stream(day)
 
 
@@ -108,7 +108,7 @@ def test_a_checkpoint_is_found_by_the_path_of_its_document_wherever_one_stands(d
         assert "Phase 1 (Grammar): ✓ VALIDATED" in day.command("checkpoint", "show", path).out
     assert day.command("checkpoint", "show", STREAM).code == 0  # from the root, though we are below it
     day.monkeypatch.chdir(day.project.folder)
-    assert day.command("checkpoint", "start", "2", "--stream", STREAM).out.endswith(f"shown in {STREAM}\n")
+    assert day.command("checkpoint", "start", "2", "--stream", STREAM).out.endswith(f"updated {STREAM}\n")
     for path in ("thoughts/shared/handoffs/none/current.md", "docs/none.md", "/elsewhere/current.md"):
         missing = day.command("checkpoint", "resume", path)
         assert missing.code == 2
@@ -128,7 +128,7 @@ def test_a_session_without_a_track_keeps_the_document_that_it_went_on_from(day: 
     assert day.command("checkpoint", "resume", STREAM, "--yes").code == 0
 
     done = day.command("checkpoint", "validate", "2", "--yes")
-    assert done.out.splitlines()[-1] == f"shown in {STREAM}"
+    assert done.out.splitlines()[-1] == f"updated {STREAM}"
     assert "- Phase 2 (Lexer): ✓ VALIDATED" in stream(day)
     assert "- Phase 1 (Grammar): ✓ VALIDATED" in stream(day)
 
@@ -147,7 +147,7 @@ def test_one_goes_on_from_a_document_of_others_by_its_last_test(day: Day) -> Non
     assert (refused["resumed"], test["command"], test["exit_code_now"]) == (False, SAME_TEST, 3)
     put_test(day, "first.py")
     resumed = day.command("checkpoint", "resume", OTHERS_STREAM, "--yes")
-    assert resumed.out.splitlines()[-1].startswith("go on with: Phase 4 (Login Endpoint)")
+    assert resumed.out.splitlines()[-1].startswith("continue with: Phase 4 (Login Endpoint)")
 
 
 @pytest.mark.requirement("R94", "R95", through="command")
@@ -164,7 +164,7 @@ def test_a_test_that_was_never_run_may_end_as_it_likes_before_a_phase_is_validat
     day.command("publish", "--checkpoint", "1")
     put(day, STREAM, stream(day).replace('"last_test_exit_code": 1', '"last_test_exit_code": null'))
     refused = day.command("checkpoint", "resume", "parser", "--yes")
-    assert "not resumed: the test exited with 0 then, and with 1 now" in refused.err
+    assert "not resumed: the test exited with 0 before, now with 1" in refused.err
 
 
 @pytest.mark.requirement("R94", "C155", through="command")
@@ -174,18 +174,18 @@ def test_what_cannot_be_verified_is_said(day: Day) -> None:
     unknown = day.command("checkpoint", "resume", "parser", "--yes")
 
     assert unknown.code == 0
-    assert "Phase 1 (Grammar) could not be verified: no test of it is known here" in unknown.err
+    assert "could not verify Phase 1 (Grammar): no test is known for it here" in unknown.err
     text = stream(day).replace('"last_test_command": null', '"last_test_command": "pytest …"')
     put(day, STREAM, text)
     partly = day.command("checkpoint", "resume", "parser", "--yes")
-    assert "pytest … is not run: parts of it stayed on the machine where it ran" in partly.err
+    assert "not running pytest …: parts of it were left out when it was shared" in partly.err
     refused = text.replace('"pytest …"', '"echo $(touch evil)"').replace(
         '"last_test_exit_code": null', '"last_test_exit_code": 0'
     )
     put(day, STREAM, refused)
     shell = day.command("checkpoint", "resume", "parser", "--yes")
     assert shell.code == 1
-    assert "not resumed: the test exited with 0 then, and now: not run" in shell.err
+    assert "not resumed: the test exited with 0 before, now: not run" in shell.err
 
 
 # --- what was run ---------------------------------------------------------------------------------
@@ -425,4 +425,4 @@ def test_no_secret_of_a_test_gets_into_documents_and_events(day: Day) -> None:
         assert AWS not in stream(day)
         assert not any(AWS in event for event in day.events())
     resumed = day.command("checkpoint", "resume", "--yes")
-    assert "is not run: parts of it stayed on the machine" in resumed.err
+    assert ": parts of it were left out when it was shared" in resumed.err

@@ -47,7 +47,7 @@ def write_check(day: Day, code: int) -> None:
 def test_a_phase_begins_with_its_time_and_is_validated_only_if_its_test_passes(day: Day) -> None:
     begun = day.command("checkpoint", "start", "1", "--name", "Grammar")
 
-    assert begun.out.splitlines() == ["Phase 1 (Grammar): → IN_PROGRESS", f"shown in {STREAM}"]
+    assert begun.out.splitlines() == ["Phase 1 (Grammar): → IN_PROGRESS", f"updated {STREAM}"]
     assert f"- Phase 1 (Grammar): → IN_PROGRESS (started {day.at:%Y-%m-%dT%H:%M:%SZ})" in stream(day)
     validated = day.command("checkpoint", "validate", "1", "--test", PASSES, "--yes")
     assert validated.code == 0
@@ -118,13 +118,13 @@ def test_a_session_goes_on_from_a_checkpoint_only_if_the_test_ends_as_it_did(day
     refused = day.command("checkpoint", "resume", "--yes")
 
     assert refused.code == 1
-    assert "not resumed: the test of phase 1 exited with 0 then, and with 1 now" in refused.err
+    assert "not resumed: the test of phase 1 exited with 0 before, now with 1" in refused.err
     assert json.loads(day.command("checkpoint", "resume", "--yes", "--json").out)["exit_code_now"] == 1
     write_check(day, 0)
     resumed = day.command("checkpoint", "resume", "--yes")
     assert resumed.code == 0
     assert resumed.out.splitlines()[0] == f"checkpoint: {STREAM}"
-    assert resumed.out.splitlines()[-1].startswith("go on with: Phase 2 (Lexer): ")
+    assert resumed.out.splitlines()[-1].startswith("continue with: Phase 2 (Lexer): ")
     assert "Phase 2 (Lexer): → IN_PROGRESS" in day.command("checkpoint", "show").out
     assert "SQLite" in day.command("brief").out
     assert day.command("checkpoint", "validate", "2", "--yes").code == 0
@@ -241,7 +241,7 @@ def test_publishing_a_checkpoint_is_the_same_as_beginning_the_phase(
     for number, words in enumerate((BEGIN, PUBLISH)):
         day = begin_day(tmp_path / str(number), monkeypatch, capsys)
         done = day.command(*words)
-        assert (done.code, done.out.splitlines()[-1]) == (0, f"shown in {STREAM}")
+        assert (done.code, done.out.splitlines()[-1]) == (0, f"updated {STREAM}")
         assert "committed as" in done.err
         (fact,) = day.host.accounts()[0].of(FactKind.CHECKPOINT)
         (event,) = map(parse_event, day.events())
@@ -292,5 +292,5 @@ def test_a_checkpoint_says_what_it_took_in_from_the_ledger(day: Day, words: tupl
     text = ledger.read_text(encoding="utf-8")
     ledger.write_text(text.replace("Parse it", "Parse all of it"), encoding="utf-8")
 
-    assert "took in 1 manual edit" in day.command(*words).err
+    assert "recorded 1 manual edit" in day.command(*words).err
     assert "Parse all of it" in stream(day)

@@ -47,7 +47,7 @@ def test_open_begins_a_change_and_says_where(command: Caller, project: Project) 
     again = command("loop", "open", "habits", "ideation", "--json")
 
     assert first.out == (
-        "began habits (full lane, manual mode)\n"
+        "started habits (full lane, manual mode)\n"
         "opened changes/habits/loops/ideation.md (0 turns); phase: ideation\n"
     )
     assert (project.folder / LEDGER).read_text(encoding="utf-8") == "# Ideation Loop\n"
@@ -75,9 +75,9 @@ def test_open_begins_a_change_and_says_where(command: Caller, project: Project) 
             ("append", "habits", "ideation", "x", "--result", "FAILED"),
             2,
             "for implementations",
-            "leave it out",
+            "remove it, or append to an implement-NN loop",
         ),
-        (("append", "habits", "ideation", "x", "--complete"), 2, "for the reconcile loop", "leave it out"),
+        (("append", "habits", "ideation", "x", "--complete"), 2, "for the reconcile loop", "remove it"),
         (("append", "habits", "implement-01", "x"), 2, "needs a result", "--result SUCCESS"),
         (("feedback", "habits", "specs", "x"), 2, "habits has no loop specs", "its loops are ideation"),
         (("feedback", "habits", "ideation", " "), 2, "feedback needs a text", "in a few words"),
@@ -259,7 +259,7 @@ def test_a_turn_names_what_its_session_was_shown_and_says_what_is_left(looped: C
     done = looped("loop", "append", "habits", "ideation", "Done.")
     named = looped("loop", "append", "habits", "ideation", "Done.", "--answers", str(left["id"]), "--json")
 
-    assert "feedback of turn 1 still waits; `passdown loop continue habits` shows it" in done.err
+    assert "feedback on turn 1 is still open; run `passdown loop continue habits` to see it" in done.err
     assert _json(named.out)["answered"] == [
         {"id": left["id"], "turn": 1, "text": "habits/ideation turn 1: Use SQLite"}
     ]
@@ -287,9 +287,9 @@ def test_waiting_feedback_is_listed_with_its_age_and_who_was_told(
 
     told = looped("feedback")
 
-    assert "nobody was told yet" in untold
+    assert "not shown to an agent yet" in untold
     lines = told.out.splitlines()
-    assert "3 h ago, told toast-" in lines[0]
+    assert "3 h ago, shown to toast-" in lines[0]
     assert lines[1].startswith("  habits/ideation turn 1: Use SQLite, please")
     assert f"  in {LEDGER}" in lines
     assert "  Keep the API stable" in lines
@@ -313,7 +313,7 @@ def test_dismissed_feedback_waits_no_longer(looped: Caller) -> None:
     assert "no feedback that waits begins with 'never said'" in nobody.err
     assert done.out == "dismissed: habits/ideation turn 1: Use SQLite\n"
     assert _json(other.out)["text"] == "habits are nice"
-    assert looped("feedback").out == "No feedback waits for an answer.\n"
+    assert looped("feedback").out == "No open feedback.\n"
     assert "Use SQLite" not in looped("brief").out
 
 
@@ -345,7 +345,7 @@ def test_feedback_that_waits_no_longer_is_not_counted_and_no_turn_answers_it(
     assert added.err == ""
     assert "Answers the feedback" not in (project.folder / LEDGER).read_text(encoding="utf-8")
     named = looped("loop", "append", "habits", "ideation", "After all.", "--answers", "1").out
-    assert "it answers the feedback of turn 1" in named
+    assert "answered the feedback on turn 1" in named
 
 
 def test_feedback_in_a_finished_change_waits_for_nobody(looped: Caller, project: Project) -> None:
@@ -368,7 +368,7 @@ def test_feedback_of_a_loop_is_answered_like_any_other(looped: Caller) -> None:
     done = looped("answer", "habits/ideation turn 1", "It does already.")
 
     assert done.code == 0
-    assert looped("feedback").out == "No feedback waits for an answer.\n"
+    assert looped("feedback").out == "No open feedback.\n"
     assert "It does already." in looped("brief").out
 
 
@@ -474,15 +474,14 @@ def test_continue_in_an_empty_project_says_how_to_begin(command: Caller) -> None
     done = command("loop", "continue")
 
     assert done.code == 2
-    assert "begin one: `passdown loop open CHANGE ideation`" in done.err
+    assert "start one: `passdown loop open CHANGE ideation`" in done.err
 
 
 def test_status_lists_all_changes(looped: Caller, command: Caller) -> None:
     looped("loop", "feedback", "habits", "ideation", "Use SQLite")
 
     assert looped("loop").out == (
-        "habits: ideation (full lane, manual mode, not approved)\n"
-        "  ideation: 1 turn, unanswered feedback: 1\n"
+        "habits: ideation (full lane, manual mode, not approved)\n  ideation: 1 turn, open feedback: 1\n"
     )
     status = json.loads(command("loop", "--json").out)["changes"][0]
     assert status["next_loop"] == "ideation"
@@ -491,7 +490,7 @@ def test_status_lists_all_changes(looped: Caller, command: Caller) -> None:
 
 def test_a_project_without_changes_has_none(command: Caller) -> None:
     assert command("loop").out == "No changes.\n"
-    assert command("feedback").out == "No feedback waits for an answer.\n"
+    assert command("feedback").out == "No open feedback.\n"
 
 
 def test_a_change_begun_by_hand_has_its_defaults(command: Caller, project: Project) -> None:

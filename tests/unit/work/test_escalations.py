@@ -87,9 +87,8 @@ def test_what_an_agent_answers_is_kept_as_a_comment_and_the_gate_stays_escalated
     assert done.code == 1
     assert f"comment: {COMMENT}\nkept as a comment: only a person can" in done.out
     assert f"only a person can lift an escalated gate, not an agent ({reason})" in _words(done)
-    assert (
-        f'a person decides, at a terminal of their own: `passdown answer "{QUESTION[:40]}" TEXT`'
-        in _words(done)
+    assert f'a person decides, in their own terminal: `passdown answer "{QUESTION[:40]}" TEXT`' in _words(
+        done
     )
     assert _is_escalated(command)
     brief = command("brief").out
@@ -151,9 +150,7 @@ def test_an_agent_does_not_take_the_question_back(command: Caller, monkeypatch: 
     ):
         refused = command("retract", *words)
         assert refused.code == 2, words
-        assert "only a person at a terminal may take back the question of an escalated gate" in _words(
-            refused
-        )
+        assert "only a person at a terminal may retract the question of an escalated gate" in _words(refused)
     assert _is_escalated(command)
 
     command("publish")

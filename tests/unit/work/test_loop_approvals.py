@@ -51,7 +51,7 @@ def test_a_person_approves_a_proposal_with_a_command(command: Caller, project: P
         "  hint: a person approves it, also in auto mode: `passdown loop approve habits`\n"
     )
     assert (done.code, done.out) == (0, "approved the proposal of habits\n")
-    assert (again.code, again.out) == (0, "habits was approved already\n")
+    assert (again.code, again.out) == (0, "habits is already approved\n")
     after = (project.folder / STATE).read_text(encoding="utf-8")
     assert after == before.replace("- Status: draft", "- Status: approved")
     assert "habits: proposal (full lane, manual mode, approved)" in command("loop").out
@@ -157,7 +157,7 @@ def test_feedback_at_a_terminal_goes_into_the_ledger_whichever_sessions_run(
 
     done = command("loop", "feedback", "habits", "proposal", "Nobody should feel guilty")
 
-    assert (done.code, done.out, done.err) == (0, "left feedback for habits/proposal turn 1\n", "")
+    assert (done.code, done.out, done.err) == (0, "left feedback on habits/proposal turn 1\n", "")
     assert "## User Feedback\n\nNobody should feel guilty\n" in (project.folder / LEDGER).read_text(
         encoding="utf-8"
     )

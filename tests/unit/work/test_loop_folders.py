@@ -58,7 +58,7 @@ def test_a_folder_of_ledgers_goes_on_with_its_last_turn_and_feedback(agent: Call
     assert "last turn of changes/habits/loops/proposal.md:\n> Streaks, with a penalty.\n" in shown
     assert "> habits/proposal turn 1: Keep the streaks, but nobody should feel guilty.\n" in shown
     assert added.out == (
-        "added turn 2 to changes/habits/loops/proposal.md\nit answers the feedback of turn 1\n"
+        "added turn 2 to changes/habits/loops/proposal.md\nanswered the feedback on turn 1\n"
     )
     text = (agent.folder / "changes/habits/loops/proposal.md").read_text(encoding="utf-8")
     assert text.startswith(PROPOSAL)

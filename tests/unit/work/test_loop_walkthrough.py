@@ -100,14 +100,14 @@ def test_a_person_and_an_agent_go_through_all_eight_loops_in_manual_mode(
     shown = ok(agent("loop", "continue", "habits"))
     assert "> Offline first. How important is sync?" in shown
     assert "> habits/ideation turn 1: Not important. Privacy is." in shown
-    assert "stop after the turn: a person answers in the ledger" in shown
-    assert "it answers the feedback of turn 1" in ok(
+    assert "stop after this turn; a person answers in the ledger" in shown
+    assert "answered the feedback on turn 1" in ok(
         agent("loop", "append", "habits", "ideation", "No sync; everything stays on the device.")
     )
     assert brief(agent) == []
 
     # The person leaves the placeholder: that means to go on.
-    assert "no feedback waits" in ok(agent("loop", "continue", "habits"))
+    assert "no open feedback" in ok(agent("loop", "continue", "habits"))
 
     # The proposal waits for the person's approval, which they give at their terminal.
     ok(agent("loop", "open", "habits", "proposal"))
@@ -136,7 +136,7 @@ def test_a_person_and_an_agent_go_through_all_eight_loops_in_manual_mode(
     assert "task 01 of habits has no plan" in refused.err
     person.write("plans/01.md", "# Plan\n")
     ok(agent("loop", "open", "habits", "implement-01"))
-    assert "do not go on by yourself" in ok(agent("loop", "continue", "habits"))
+    assert "do not continue on your own" in ok(agent("loop", "continue", "habits"))
     refused = agent("loop", "open", "habits", "reconcile")
     assert "tasks of habits are open: 01" in refused.err
     report = ("--result", "SUCCESS", "--changed", "src/db.py=one table", "--validation", "$ pytest\n3 passed")
@@ -157,7 +157,7 @@ def test_a_person_and_an_agent_go_through_all_eight_loops_in_manual_mode(
     ok(agent("loop", "finish", "habits"))
     assert "## Phase\n\nfinished\n" in person.read("state.md")
     assert ok(agent("check")) == ""
-    assert "0 unaccounted" in ok(agent("certify"))
+    assert " facts found: " in ok(agent("certify"))
 
 
 @pytest.mark.requirement("R156", "R157")
@@ -194,7 +194,7 @@ def test_the_ledger_of_an_implementation_has_the_parts_of_the_seed(agent: Caller
 @pytest.mark.requirement("R151", "R152", "R153")
 def test_auto_mode_begins_with_the_approval_and_stops_at_its_caps(agent: Caller, person: Person) -> None:
     ok(agent("loop", "open", "habits", "proposal", "--lane", "quick", "--auto"))
-    assert "auto mode begins when a person has approved" in ok(agent("loop", "continue"))
+    assert "auto mode starts once a person approves" in ok(agent("loop", "continue"))
     refused = agent("loop", "open", "habits", "tasks")
     assert "is not approved" in refused.err
     refused = agent("loop", "open", "habits", "specs")
@@ -208,7 +208,7 @@ def test_auto_mode_begins_with_the_approval_and_stops_at_its_caps(agent: Caller,
     for number in range(2, 8):
         ok(agent("loop", "append", "habits", "proposal", f"Turn {number}.", "--cycles", "3"))
     person.change("state.md", "Status: draft", "Status: approved")
-    assert "auto mode: go on through implementation" in ok(agent("loop", "continue"))
+    assert "auto mode: continue through implementation" in ok(agent("loop", "continue"))
 
     # What it cannot decide, it asks.
     ok(agent("loop", "append", "habits", "proposal", "Stuck.", "--cycles", "9", "--escalate", "Sync or not?"))
@@ -326,7 +326,7 @@ def test_a_loop_of_three_hundred_turns_goes_on_like_any_other(agent: Caller, per
 
     assert "> Said 300." in shown
     assert "habits/ideation turn 300: Go on." in shown
-    assert "it answers the feedback of turn 300" in added
+    assert "answered the feedback on turn 300" in added
     assert person.read("loops/ideation.md").count("## Turn ") == 301
     last = person.read("loops/ideation.md").partition("\n## Turn 301\n")[2]
     assert last.startswith("\nAnswers the feedback of turn 300 (")

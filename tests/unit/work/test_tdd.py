@@ -209,12 +209,12 @@ def test_a_phase_can_be_stated_and_is_noted_at_once(desk: Desk) -> None:
     red = desk.command("tdd", "red")
 
     assert red.code == 0
-    assert red.out.endswith(f"is in RED of {task}\n  noted on the task: {NOTES[RED]}\n")
+    assert red.out.endswith(f" is now in RED ({task})\n  noted on the task: {NOTES[RED]}\n")
     assert desk.notes(task) == NOTES[RED]
     again = json.loads(desk.command("tdd", "red", "--json").out)
     assert (again["changed"], again["phase"]) == (False, "RED")
     late = desk.command("tdd", "refactor")
-    assert "the order is unusual: REFACTOR after RED, expected GREEN" in late.err
+    assert "unusual order: REFACTOR after RED, expected GREEN" in late.err
     green = json.loads(desk.command("tdd", "--json", "green").out)
     assert green["warning"] == "GREEN after REFACTOR, expected RED"
     assert desk.notes(task).splitlines() == [NOTES[RED], NOTES[REFACTOR], NOTES[GREEN]]
@@ -251,7 +251,7 @@ def test_why_a_cycle_is_not_followed_is_said_once_for_each_task(desk: Desk) -> N
     made = json.loads(desk.command("task", "add", "Parse dates", "--json").out)["task"]["task"]
     assert SWITCHED_OFF.partition(".")[0] in desk.command("claim", made, "--no-tdd").err
     both = desk.command("claim", made, "--tdd", "--no-tdd")
-    assert (both.code, "exclude each other" in both.err) == (2, True)
+    assert (both.code, "cannot be combined" in both.err) == (2, True)
     assert "phase: none" in desk.command("tdd").out
     desk.test(1)
     desk.call("Stop")
@@ -305,7 +305,7 @@ def test_a_session_without_track_and_task_has_no_phases(desk: Desk) -> None:
 
     shown = desk.command("tdd")
 
-    assert shown.out.startswith("phase: none\nnot followed: the session has neither a track nor a task")
+    assert shown.out.startswith("phase: none\nnot followed: the session has no track or task")
 
 
 def test_a_task_that_the_agent_claims_itself_has_a_cycle_of_its_own(desk: Desk) -> None:

@@ -1,1 +1,1 @@
-"""What sessions share: tasks, files, mail, offers, results of subagents."""
+"""What sessions share: tasks, files, messages, offers, and results of subagents."""

@@ -28,10 +28,10 @@ class ClaimRequest:
     """The tasks to claim."""
 
     tasks: Annotated[tuple[str, ...], "The tasks, all or none; empty for the first that is ready."] = ()
-    role: Annotated[str, "Only tasks for this role, or for anybody."] = ""
-    is_another: Annotated[bool, "Whether to claim one more, though the session has one."] = False
+    role: Annotated[str, "Only tasks for this role or for anybody."] = ""
+    is_another: Annotated[bool, "Whether to claim one more although the session has one."] = False
     follows_tdd: Annotated[bool | None, "Whether to follow the test-first cycle; null as configured."] = None
-    skips_preflight: Annotated[bool, "Whether not to look at what can be in the way."] = False
+    skips_preflight: Annotated[bool, "Whether to skip the preflight."] = False
 
 
 @record
@@ -42,19 +42,19 @@ class ClaimedTask:
     title: Annotated[str, "Its title."]
     fence: Annotated[int, "The fence of its lease; 0 if there is none yet."]
     left: Annotated[float, "How many seconds the lease lasts."]
-    unfenced: Annotated[bool, "Whether the lease is still to be asked for."]
-    orphaned_by: Annotated[str, "The agent that had it and gave no sign of life.", HIDDEN] = ""
+    unfenced: Annotated[bool, "Whether there is no lease yet."]
+    orphaned_by: Annotated[str, "The agent that had it and went silent.", HIDDEN] = ""
 
 
 @record
 class ClaimAnswer:
-    """What a claim came to."""
+    """The outcome of a claim."""
 
     session: Annotated[str, "The session."]
     claimed: Annotated[tuple[ClaimedTask, ...], "The tasks that it has now."]
-    held: Annotated[Held | None, "Who has a named task."]
+    held: Annotated[Held | None, "Who holds a named task."]
     waiting: Annotated[Sequence[TaskState], "The open tasks, if none can be claimed."]
-    mail: Annotated[int, "How many messages wait."]
+    mail: Annotated[int, "How many unread messages there are."]
     messages: Annotated[Sequence[WaitingMessage], "The newest of them."]
 
 
@@ -65,28 +65,28 @@ class CloseTaskRequest:
     task: Annotated[str, "The task; empty for the one that the session works on."] = ""
     reason: Annotated[str, "Why: completed, or another reason of the tracker."] = COMPLETED
     text: Annotated[str, "What was done, or why not."] = ""
-    message: Annotated[str, "What the team is told."] = ""
+    message: Annotated[str, "A message to the team."] = ""
 
 
 @record
 class CloseAnswer:
-    """What closing a task came to."""
+    """The outcome of closing a task."""
 
     session: Annotated[str, "The session."]
     closed: Annotated[str | None, "The task, if it is closed."] = None
-    reason: Annotated[str | None, "Why, in the words of the tracker."] = None
+    reason: Annotated[str | None, "Why, as the tracker calls it."] = None
     waiting: Annotated[str | None, "The task, if a later command closes it."] = None
     note: Annotated[str | None, "What was added to its notes."] = None
     released: Annotated[tuple[str, ...], "The files that were released with it."] = ()
     ready: Annotated[tuple[str, ...], "The tasks that waited for it and are ready now."] = ()
-    unfenced: Annotated[bool, "Whether its lease is still to be released."] = False
-    lost: Annotated[Lost | None, "Which lease the session no longer has."] = None
-    held: Annotated[Held | None, "Who has the task."] = None
+    unfenced: Annotated[bool, "Whether its lease is not released yet."] = False
+    lost: Annotated[Lost | None, "The lease that the session no longer has."] = None
+    held: Annotated[Held | None, "Who holds the task."] = None
     title: Annotated[str, "The title of the task.", HIDDEN] = ""
 
 
 def claim(caller: Caller, request: ClaimRequest) -> ClaimAnswer:
-    """Claim the named tasks, or the first that is ready; mail counts as read once it was shown (R169)."""
+    """Claim the named tasks, or the first that is ready; messages count as read once shown (R169)."""
     account = prepare(caller, need_session(caller), is_skipped=request.skips_preflight)
     wish = ClaimWish(request.tasks, request.role, request.is_another)
     found = tracker_changes.claim(caller.workspace, account, wish)
@@ -116,7 +116,7 @@ def _list_claimed(claimed: Claimed) -> Iterator[ClaimedTask]:
 
 
 def _mark_as_read(caller: Caller, account: Account, mail: Sequence[WaitingMessage]) -> None:
-    """Mark messages as read that were shown; the task is claimed, so what cannot be marked is shown again."""
+    """Mark the shown messages as read; if that fails, they are shown again, but the claim stands."""
     with suppress(StorageError):
         mark_as_read(caller, account, mail)
 

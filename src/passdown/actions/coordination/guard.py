@@ -1,4 +1,4 @@
-"""Judge a commit before git makes it, a push or a branch; let git ask before each of them."""
+"""Check a commit before git makes it, a push or a branch; install the check in git's hooks."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -19,40 +19,42 @@ from passdown.wiring.projects import find_root, open_hosts, read_settings
 
 @record
 class StagedVerdict:
-    """What the guard says about a commit."""
+    """The verdict of the guard on a commit."""
 
     passed: Annotated[bool, "Whether it may be made."] = True
-    conflicts: Annotated[tuple[PathVerdict, ...], "The paths that another session holds, or had since."] = ()
+    conflicts: Annotated[
+        tuple[PathVerdict, ...], "The paths that another session holds, or has held since."
+    ] = ()
 
 
 @record
 class CommitsVerdict:
-    """What the guard says about commits that were made."""
+    """The verdict of the guard on existing commits."""
 
     passed: Annotated[bool, "Whether they may stay, or be pushed."] = True
     refused: Annotated[
-        tuple[services.JudgedCommit, ...], "Those that change what another session holds."
+        tuple[services.JudgedCommit, ...], "The commits that change files held by another session."
     ] = ()
     is_judged: Annotated[bool, "Whether sessions coordinate here.", HIDDEN] = True
 
 
 @record
 class GuardPlans:
-    """How the guard becomes the hooks of a clone."""
+    """How the guard is added to the hooks of a clone."""
 
-    plans: Annotated[Sequence[GuardPlan], "What is written, or added by hand, for each hook."]
+    plans: Annotated[Sequence[GuardPlan], "For each hook, what is written, or must be added by hand."]
 
 
 @record
 class RemovedGuard:
-    """The guard is not installed any more."""
+    """The guard after it was uninstalled."""
 
     hooks: Annotated[Sequence[str], "The hooks that had it."]
-    by_hand: Annotated[Sequence[str], "The files that belong to a tool and may have it, if no hook had it."]
+    by_hand: Annotated[Sequence[str], "If no hook had it, the files of other tools that may have it."]
 
 
 def judge_staged(caller: Caller, _request: None = None) -> StagedVerdict:
-    """Judge the commit for each project that has a staged file; the first that refuses it counts."""
+    """Check the commit for each project that has a staged file; the first refusal counts."""
     found = services.GuardResult()
     for workspace in _open_projects(caller, _list_staged):
         result = services.check_commit(workspace, _find_committer(caller))
@@ -65,7 +67,7 @@ def judge_staged(caller: Caller, _request: None = None) -> StagedVerdict:
 
 
 def judge_push(caller: Caller, pushed: services.PushedRefs) -> CommitsVerdict:
-    """Judge the push for each project that has a changed file; the first that refuses it counts."""
+    """Check the push for each project that has a changed file; the first refusal counts."""
 
     def list_paths(workspace: Workspace) -> Sequence[str]:
         contents = workspace.commit_contents.commits_pushed(*pushed) or ()
@@ -81,7 +83,7 @@ def judge_push(caller: Caller, pushed: services.PushedRefs) -> CommitsVerdict:
 
 
 def judge_branch(caller: Caller, span: str) -> CommitsVerdict:
-    """Judge the commits of a range, for nobody's session."""
+    """Check the commits of a range, for no session."""
     judged = services.check_commits(caller.workspace, span)
     refused = tuple(one for one in judged or () if one.conflicts)
     return CommitsVerdict(passed=not refused, refused=refused, is_judged=judged is not None)
@@ -113,12 +115,12 @@ def _open_projects(caller: Caller, list_paths: Callable[[Workspace], Sequence[st
 def _coordinates(workspace: Workspace) -> bool:
     try:
         return workspace.find_coordination() is not None
-    except StorageError:  # each project is judged by what can be read
+    except StorageError:  # each project is checked with what can be read
         return True
 
 
 def plan_install(caller: Caller, _request: None = None) -> GuardPlans:
-    """Find out how the guard becomes the hooks of this clone; nothing is changed."""
+    """Find out how to add the guard to the hooks of this clone; nothing is changed."""
     return GuardPlans(plans=plan_guard(caller.workspace))
 
 
@@ -128,7 +130,7 @@ def write_hooks(caller: Caller, changes: tuple[SetupChange, ...]) -> None:
 
 
 def uninstall(caller: Caller, _request: None = None) -> RemovedGuard:
-    """Remove the guard from the hooks; the rest of them stays to the byte."""
+    """Remove the guard from the hooks; the rest of each hook stays unchanged."""
     hooks = remove_hooks(caller.workspace)
     plans = () if hooks else plan_guard(caller.workspace)
     return RemovedGuard(hooks=hooks, by_hand=[plan.place for plan in plans if plan.lines])

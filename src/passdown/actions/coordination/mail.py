@@ -1,4 +1,4 @@
-"""Send messages to other sessions, and read theirs."""
+"""Send messages to other sessions, and read messages from them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -43,8 +43,8 @@ class MessageAnswer:
     """A message that was sent, or left as a handoff."""
 
     message: Annotated[str | None, "Its id."]
-    recipients: Annotated[tuple[str, ...], "The agents that get it; `name:…` for one to come."] = ()
-    handoff: Annotated[str | None, "The file that it was left as, if it could not be sent."] = None
+    recipients: Annotated[tuple[str, ...], "The agents that get it; `name:…` for a future session."] = ()
+    handoff: Annotated[str | None, "The handoff file, if it could not be sent."] = None
     trouble: Annotated[str, "Why it could not be sent.", HIDDEN] = ""
 
 
@@ -53,12 +53,12 @@ class InboxRequest:
     """What to do with unread messages."""
 
     keeps_unread: Annotated[bool, "Whether they stay unread."] = False
-    wait: Annotated[float, "How many seconds to wait for one, if there is none."] = 0.0
+    wait: Annotated[float, "How many seconds to wait for a message, if there is none."] = 0.0
 
 
 @record
 class InboxAnswer:
-    """What a session has not read."""
+    """The unread messages and handoffs of a session."""
 
     messages: Annotated[Sequence[WaitingMessage], "The messages."]
     handoffs: Annotated[
@@ -68,7 +68,7 @@ class InboxAnswer:
 
 
 def send(caller: Caller, request: MessageRequest) -> MessageAnswer:
-    """Send a message; if what sessions share does not answer, leave it as a handoff (C86)."""
+    """Send a message; if the coordination engine does not answer, leave it as a handoff (C86)."""
     account, workspace = need_session(caller), caller.workspace
     priority = URGENT_MESSAGE if request.is_urgent else NORMAL_MESSAGE
     try:
@@ -81,14 +81,15 @@ def send(caller: Caller, request: MessageRequest) -> MessageAnswer:
             raise
         return MessageAnswer(message=left.handoff.id, handoff=left.path, trouble=trouble.message)
     if isinstance(sent, NobodyThere):
-        raise UsageError(f"nobody is there for {request.to}", hint="`passdown status` lists the sessions")
+        missing = "no other session is running" if request.to == ALL else f"no session matches {request.to}"
+        raise UsageError(missing, hint="run `passdown status` to list the sessions")
     return MessageAnswer(message=sent.message, recipients=sent.recipients)
 
 
 def read_inbox(caller: Caller, request: InboxRequest) -> InboxAnswer:
     """Read messages and handoffs; they count as read once they were shown."""
     account, workspace = find_ready(caller), caller.workspace
-    if account is None:  # looking starts no session
+    if account is None:  # reading starts no session
         caller.note(NoticeKind.NO_SESSION)
         return InboxAnswer(messages=(), handoffs=(), now=workspace.now())
     own = find_handoffs(workspace, account, open_with_handoffs(workspace), HandoffState.OWN)
@@ -110,7 +111,7 @@ def read_inbox(caller: Caller, request: InboxRequest) -> InboxAnswer:
 
 
 def mark_as_read(caller: Caller, account: Account, mail: Sequence[WaitingMessage]) -> None:
-    """Mark messages as read that were shown; where nothing can be written they stay unread (C87)."""
+    """Mark the shown messages as read; if nothing can be written, they stay unread (C87)."""
     try:
         acknowledge_mail(caller.workspace, account, mail)
     except UnwritableError as found:

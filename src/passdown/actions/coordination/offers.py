@@ -23,33 +23,33 @@ class OfferRequest:
 
 @record
 class MadeOffer:
-    """An offer that stands."""
+    """An offer that was made."""
 
     offer: Annotated[str, "Its id."]
     task: Annotated[str, "The task."]
     to: Annotated[str | None, "Who may accept it; null for anybody."]
-    short_name: Annotated[str, "The start of its id, which is enough to name it.", HIDDEN]
+    short_name: Annotated[str, "The start of its id that is enough to name it.", HIDDEN]
 
 
 @record
 class StandingOffers:
-    """The offers that stand."""
+    """The open offers."""
 
     offers: Annotated[Sequence[OfferState], "The offers."]
 
 
 @record
 class AcceptedOffer:
-    """What the session has now."""
+    """An offer that was accepted."""
 
-    accepted: Annotated[tuple[Grant, ...], "The task and the files."]
+    accepted: Annotated[tuple[Grant, ...], "The task and the files that the session has now."]
     carried: Annotated[int, "How many facts came with them."]
-    agent: Annotated[str, "The agent that gave them.", HIDDEN]
+    agent: Annotated[str, "The agent that offered them.", HIDDEN]
 
 
 @record
 class EndedOffer:
-    """An offer that does not stand any more."""
+    """An offer that was declined or withdrawn."""
 
     offer: Annotated[str, "Its id."]
     task: Annotated[str, "The task."]
@@ -66,21 +66,21 @@ def offer(caller: Caller, request: OfferRequest) -> MadeOffer | Lost:
 
 
 def list_standing(caller: Caller, _request: None = None) -> StandingOffers:
-    """List the offers that stand."""
+    """List the open offers."""
     return StandingOffers(offers=services.list_offers(caller.workspace))
 
 
 def review(caller: Caller, name: str) -> services.OfferReview | AcceptedOffer | OfferGone:
-    """Compare an offer with what is here; its test is not run.
+    """Compare an offer with the current state; its test is not run.
 
-    If the same command accepted one before and nobody saw its answer, return that answer.
+    If the same command already accepted one and nobody saw its answer, return that answer.
     """
     repeated = services.accept_again(caller.workspace, need_session(caller))
     return _describe(repeated) if repeated else services.review_offer(caller.workspace, name)
 
 
 def accept(caller: Caller, reviewed: services.OfferReview) -> AcceptedOffer | OfferGone:
-    """Take over task, files and unread messages of an offer that was shown, with what the giver knew."""
+    """Take over the task, files and unread messages of a reviewed offer, and the facts that came with it."""
     return _describe(services.accept_offer(caller.workspace, need_session(caller), reviewed))
 
 
@@ -92,12 +92,12 @@ def _describe(found: services.AcceptResult) -> AcceptedOffer | OfferGone:
 
 
 def decline(caller: Caller, name: str) -> EndedOffer | OfferGone:
-    """Refuse an offer."""
+    """Decline an offer."""
     return _end(caller, name, services.decline_offer)
 
 
 def withdraw(caller: Caller, name: str) -> EndedOffer | OfferGone:
-    """Take an offer of the session back."""
+    """Withdraw an offer of the session."""
     return _end(caller, name, services.withdraw_offer)
 
 

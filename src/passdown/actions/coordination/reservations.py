@@ -1,4 +1,4 @@
-"""Reserve files, keep them for longer, release them, and take over what a dead session holds."""
+"""Reserve files, renew and release them, and take over what a dead session holds."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -17,7 +17,7 @@ class ReserveRequest:
     """The files to reserve."""
 
     words: Annotated[tuple[str, ...], "Paths and patterns, as they were typed."]
-    seconds: Annotated[float, "How long they are held without a sign of life."]
+    seconds: Annotated[float, "How many seconds they are held after the session goes silent."]
     is_everything: Annotated[bool, "Whether a pattern may match every file."] = False
     is_literal: Annotated[bool, "Whether each word is a name, whatever characters it has."] = False
 
@@ -36,32 +36,32 @@ class TakeoverRequest:
 
     name: Annotated[str, "A task, or an agent for all that it holds."]
     is_forced: Annotated[bool, "Whether also from a session that is alive; only for people."] = False
-    agent: Annotated[str, "The session that a person chose of several; empty if none was."] = ""
+    agent: Annotated[str, "The session that a person chose among several; empty if none."] = ""
 
 
 @record
 class UnderstoodPattern:
-    """A pattern that a word stands for."""
+    """A pattern that a word was read as."""
 
     pattern: Annotated[str, "The pattern, from the root of the project."]
-    files: Annotated[int | None, "How many tracked files it covers now; null if that is not known."]
+    files: Annotated[int | None, "How many tracked files it covers now; null if unknown."]
     is_bounded: Annotated[bool, "Whether there may be more."]
 
 
 @record
 class WordMeaning:
-    """What a word stands for."""
+    """How a word was read."""
 
-    word: Annotated[str, "As it was typed."]
+    word: Annotated[str, "The word as it was typed."]
     patterns: Annotated[tuple[UnderstoodPattern, ...], "The patterns."]
 
 
 @record
 class GrantedLeases:
-    """What the session holds now."""
+    """Leases that the session holds now."""
 
     outcome: Annotated[str, "What was done."]
-    grants: Annotated[tuple[Grant, ...], "What it was done to."]
+    grants: Annotated[tuple[Grant, ...], "The leases."]
 
 
 @record
@@ -69,7 +69,7 @@ class ReservedFiles:
     """Files that were reserved."""
 
     granted: Annotated[GrantedLeases, "The reservations.", INLINE]
-    understood: Annotated[tuple[WordMeaning, ...], "What each word stands for."]
+    understood: Annotated[tuple[WordMeaning, ...], "How each word was read."]
     covered: Annotated[Sequence[path_words.CoveredPattern], "How many files each covers.", HIDDEN]
 
 
@@ -83,10 +83,10 @@ class ReleasedFiles:
 
 @record
 class RefusedLease:
-    """Nothing was done."""
+    """A refusal; nothing was changed."""
 
-    outcome: Annotated[str, "held by another session, or lost."]
-    refused: Annotated[Held | Lost, "Who has it, or which fence is over."]
+    outcome: Annotated[str, "Whether it is held by another session, or lost."]
+    refused: Annotated[Held | Lost, "Who holds it, or which lease was lost."]
 
 
 def reserve(caller: Caller, request: ReserveRequest) -> ReservedFiles | RefusedLease:
@@ -107,7 +107,7 @@ def reserve(caller: Caller, request: ReserveRequest) -> ReservedFiles | RefusedL
 
 
 def renew(caller: Caller, request: HeldFilesRequest) -> GrantedLeases | RefusedLease:
-    """Keep the named reservations for longer, or all."""
+    """Renew the named reservations, or all."""
     understood = _understand(caller, request.words, is_literal=request.is_literal)
     account = need_session(caller)
     named = path_words.choose_held(account.reservations, understood)

@@ -1,4 +1,4 @@
-"""Apply what subagents returned, once; list, show and drop it."""
+"""Apply each result of a subagent once; list, show and drop results."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,66 +16,68 @@ from passdown.wiring.subagents import find_rules
 from passdown.wiring.workspaces import read_named
 
 INPUT: Final = "-"
-"""The name of a file that stands for the input."""
+"""The file name that stands for standard input."""
 
 
 @record
 class ApplyRequest:
     """The results to apply."""
 
-    path: Annotated[str, "A file with a result, `-` for the input; empty for those that were kept."] = ""
-    given: Annotated[bytes, "The input, if the path stands for it."] = b""
-    names: Annotated[tuple[str, ...], "Which of those that were kept; empty for all that wait."] = ()
+    path: Annotated[str, "A file with a result, `-` for standard input; empty for the saved results."] = ""
+    given: Annotated[bytes, "Standard input, if the path is `-`."] = b""
+    names: Annotated[
+        tuple[str, ...], "The ids of saved results; empty for all that are not applied yet."
+    ] = ()
 
 
 @record
 class ListResultsRequest:
     """The results to list."""
 
-    is_all: Annotated[bool, "Whether also those that were applied or dropped."] = False
+    is_all: Annotated[bool, "Whether to include applied and dropped results."] = False
 
 
 @record
 class UpdateSummary:
-    """What a result asks for."""
+    """A change that a result requests."""
 
     id: Annotated[str, "The task."]
     action: Annotated[str, "close or update."]
-    reason: Annotated[str | None, "Why it is to be closed."]
-    notes: Annotated[str | None, "What is to be added to its notes."]
-    outcome: Annotated[str | None, "done, or why not; null if it was not tried."]
+    reason: Annotated[str | None, "Why to close it."]
+    notes: Annotated[str | None, "The note to add."]
+    outcome: Annotated[str | None, "done, or why it failed; null if it was not tried."]
 
 
 @record
 class ResultSummary:
-    """What a subagent returned, and what became of it."""
+    """What a subagent returned, and what was done with it."""
 
     id: Annotated[str, "Its id."]
-    state: Annotated[str, "How it stands."]
-    at: Annotated[datetime, "When it was taken.", SECONDS]
-    subagent: Annotated[str | None, "The host's id for the subagent; null if a file told."]
-    status: Annotated[str | None, "Whether the subagent succeeded; null if it cannot be read."]
+    state: Annotated[str, "Its state."]
+    at: Annotated[datetime, "When it was saved.", SECONDS]
+    subagent: Annotated[str | None, "The host's id for the subagent; null if it came from a file."]
+    status: Annotated[str | None, "Whether the subagent succeeded; null if the result is malformed."]
     summary: Annotated[str | None, "What the subagent did, in its words."]
-    updates: Annotated[tuple[UpdateSummary, ...], "What it asks for."]
+    updates: Annotated[tuple[UpdateSummary, ...], "The changes that it requests."]
     files: Annotated[tuple[str, ...], "The files that the subagent changed."]
-    problems: Annotated[tuple[str, ...], "What could not be understood."]
+    problems: Annotated[tuple[str, ...], "What could not be read."]
     kept: Annotated[KeptResult, "The result as the journal has it.", HIDDEN]
 
 
 @record
 class AppliedResults:
-    """What came of applying results."""
+    """The outcome of applying results."""
 
     session: Annotated[str, "The session."]
-    results: Annotated[tuple[ResultSummary, ...], "How each of them stands now."]
-    applied: Annotated[Sequence[services.AppliedResult], "What was tried of each of them.", HIDDEN]
+    results: Annotated[tuple[ResultSummary, ...], "Each result as it is now."]
+    applied: Annotated[Sequence[services.AppliedResult], "What was tried for each result.", HIDDEN]
 
 
 @record
 class ListedResults:
     """The results of a session's subagents."""
 
-    results: Annotated[tuple[ResultSummary, ...], "The oldest first."]
+    results: Annotated[tuple[ResultSummary, ...], "The results, oldest first."]
 
 
 @record
@@ -87,13 +89,13 @@ class ShownResult:
 
 @record
 class SubagentRules:
-    """What a subagent is told at its start."""
+    """The rules for subagents."""
 
     rules: Annotated[str, "The rules."]
 
 
 def apply(caller: Caller, request: ApplyRequest) -> AppliedResults:
-    """Do what results ask for: that of a file, or those that were kept when subagents ended."""
+    """Apply the result in a file, or those that were saved when subagents ended."""
     account, workspace = need_session(caller), caller.workspace
     if request.path:
         chosen: Sequence[KeptResult] = [_take(caller, account, request)]
@@ -109,7 +111,7 @@ def apply(caller: Caller, request: ApplyRequest) -> AppliedResults:
 
 
 def _take(caller: Caller, account: Account, request: ApplyRequest) -> KeptResult:
-    """Keep the result of a file, which becomes a part of the command: with other input it is another one."""
+    """Save the result in a file; other input makes it another command (C142)."""
     is_input = request.path == INPUT
     data = request.given if is_input else read_named(request.path, str(caller.around.folder))
     verb = caller.workspace.verb
@@ -117,12 +119,14 @@ def _take(caller: Caller, account: Account, request: ApplyRequest) -> KeptResult
     kept = services.take_result(caller.workspace, account, data.decode("utf-8", "replace"))
     if kept is None:
         where = "the input" if is_input else request.path
-        raise UsageError(f"there is no result in {where}", hint="`passdown result rules` shows its form")
+        raise UsageError(
+            f"there is no result in {where}", hint="run `passdown result rules` to see the format"
+        )
     return kept
 
 
 def list_known(caller: Caller, request: ListResultsRequest) -> ListedResults:
-    """List the results that wait to be applied, or all; looking starts no session."""
+    """List the results that are not applied yet, or all; this starts no session."""
     found = [one for one in _list_results(caller) if request.is_all or one.is_open]
     return ListedResults(results=tuple(map(_summarize, found)))
 
@@ -133,14 +137,14 @@ def show(caller: Caller, name: str) -> ShownResult:
 
 
 def drop(caller: Caller, name: str) -> ShownResult:
-    """Decide that a result is not applied; what was applied of it stays."""
+    """Drop a result without applying it; changes that were already applied stay."""
     account, workspace = need_session(caller), caller.workspace
     found = services.find_result(services.list_results(workspace, account), name)
     return ShownResult(result=_summarize(services.drop_result(workspace, account, found)))
 
 
 def read_rules(caller: Caller, _request: None = None) -> SubagentRules:
-    """Return the rules that a subagent is told at its start."""
+    """Return the rules for subagents."""
     return SubagentRules(rules=find_rules(caller.workspace, is_asked=True))
 
 

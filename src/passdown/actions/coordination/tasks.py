@@ -18,12 +18,12 @@ from passdown.wiring.workspaces import read_named
 class NewTaskRequest:
     """A task to add."""
 
-    title: Annotated[str, "What is to be done."]
+    title: Annotated[str, "What to do."]
     name: Annotated[str, "Its id; empty for a new one."] = ""
     after: Annotated[tuple[str, ...], "The tasks that must be closed first."] = ()
     priority: Annotated[int | None, "0 (most urgent) to 4."] = None
     role: Annotated[str | None, "Who it is for."] = None
-    body: Annotated[str | None, "More about it."] = None
+    body: Annotated[str | None, "Its description."] = None
 
 
 @record
@@ -31,16 +31,16 @@ class ChangeTaskRequest:
     """What to change about a task; what is null stays."""
 
     name: Annotated[str, "The task."]
-    title: Annotated[str | None, "What is to be done."] = None
+    title: Annotated[str | None, "What to do."] = None
     priority: Annotated[int | None, "0 (most urgent) to 4."] = None
     role: Annotated[str | None, "Who it is for."] = None
-    body: Annotated[str | None, "More about it."] = None
-    is_open: Annotated[bool, "Whether it is not blocked any more."] = False
+    body: Annotated[str | None, "Its description."] = None
+    is_open: Annotated[bool, "Whether to reopen it."] = False
 
 
 @record
 class NoteRequest:
-    """A text for the notes of a task."""
+    """A note for a task."""
 
     name: Annotated[str, "The task."]
     text: Annotated[str, "The text."]
@@ -48,7 +48,7 @@ class NoteRequest:
 
 @record
 class BlockRequest:
-    """A task that waits for another."""
+    """A task that depends on another."""
 
     name: Annotated[str, "The task that waits."]
     by: Annotated[str, "The task that must be closed first."]
@@ -73,7 +73,7 @@ class NotedTask:
     """A task that got a note."""
 
     task: Annotated[str, "The task."]
-    waiting: Annotated[bool, "Whether a later command adds the note."]
+    waiting: Annotated[bool, "Whether the note is queued for a later command."]
 
 
 @record
@@ -85,10 +85,10 @@ class ExportedTasks:
 
 @record
 class ImportAnswer:
-    """What came of an import."""
+    """The outcome of an import."""
 
     added: Annotated[int, "How many tasks were added."]
-    known: Annotated[int, "How many were there already, and were not changed."]
+    known: Annotated[int, "How many already existed, and were not changed."]
 
 
 def add(caller: Caller, request: NewTaskRequest) -> TaskAnswer:
@@ -111,29 +111,29 @@ def show(caller: Caller, name: str) -> ShownTask:
 
 
 def note(caller: Caller, request: NoteRequest) -> NotedTask:
-    """Add a text to the notes of a task."""
+    """Add a note to a task."""
     account = need_session(caller)
     is_done = tracker_changes.add_note(caller.workspace, account, request.name, request.text)
     return NotedTask(task=request.name, waiting=not is_done)
 
 
 def block(caller: Caller, request: BlockRequest) -> TaskAnswer:
-    """Let a task wait until another one is closed."""
+    """Make a task depend on another: it is not ready until the other one is closed."""
     found = services.block_task(caller.workspace, find_author(caller), request.name, request.by)
     if isinstance(found, Circle):
         way = " → ".join(found.tasks)
-        raise UsageError(f"they would wait for each other: {way}", hint="nothing was changed")
+        raise UsageError(f"these tasks would block each other: {way}", hint="nothing was changed")
     return TaskAnswer(task=found.task)
 
 
 def give_back(caller: Caller, name: str) -> TaskAnswer | Lost | None:
-    """Let others claim a task that the session has; None if the tracker is told later."""
+    """Let others claim a task that the session has; return None if the change is queued for the tracker."""
     found = give_back_task(caller.workspace, need_session(caller), name)
     return found if found is None or isinstance(found, Lost) else TaskAnswer(task=found.task)
 
 
 def change(caller: Caller, request: ChangeTaskRequest) -> TaskAnswer:
-    """Change what a task says, or open it again."""
+    """Change the text or fields of a task, or reopen it."""
     wanted = services.TaskChange(request.title, request.body, request.priority, request.role, request.is_open)
     account = find_author(caller)
     return TaskAnswer(task=services.change_task(caller.workspace, account, request.name, wanted))
@@ -145,7 +145,7 @@ def export(caller: Caller, _request: None = None) -> ExportedTasks:
 
 
 def import_file(caller: Caller, path: str) -> ImportAnswer:
-    """Add the tasks of an export; those whose id is known stay as they are."""
+    """Add the tasks of an export; those with a known id are skipped."""
     lines = read_named(path, str(caller.around.folder)).decode("utf-8", "replace").splitlines()
     found = services.import_tasks(caller.workspace, find_author(caller), lines)
     return ImportAnswer(added=found.added, known=found.known)

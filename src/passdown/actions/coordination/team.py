@@ -1,4 +1,4 @@
-"""Set a project up for a team: give it a key, bring the tables of its server up to date."""
+"""Set up a project for a team: create its key, and create or update the tables of its server."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,9 +15,9 @@ from passdown.wiring.projects import find_coordination_url, read_settings
 
 @record
 class KeyRequest:
-    """A key for the project."""
+    """A request for a project key."""
 
-    is_new: Annotated[bool, "Whether another one is drawn if it has one."] = False
+    is_new: Annotated[bool, "Whether to create another one if it has one."] = False
 
 
 @record
@@ -30,19 +30,19 @@ class KeyPlan:
     key: Annotated[str, "The key that the project has.", HIDDEN]
     is_private: Annotated[bool, "Whether the project keeps all files out of git.", HIDDEN]
     no_server: Annotated[
-        NoServerError | None, "Why nothing is granted once it is written (C159).", HIDDEN
+        NoServerError | None, "Why sessions cannot coordinate once it is written (C159).", HIDDEN
     ] = None
 
 
 @record
 class MigratedServer:
-    """The tables of the server are up to date."""
+    """The tables of the server after an update."""
 
-    schema: Annotated[int, "Their version."]
+    schema: Annotated[int, "The version of their schema."]
 
 
 def plan_key(caller: Caller, request: KeyRequest) -> KeyPlan:
-    """Draw a key for the project, unless it has one; nothing is changed."""
+    """Create a key for the project, unless it has one; nothing is changed yet."""
     change = setups.plan_key(caller.workspace, is_new=request.is_new)
     return KeyPlan(
         written=False,
@@ -65,5 +65,5 @@ def write_key(caller: Caller, planned: KeyPlan) -> KeyPlan:
 
 
 def migrate(caller: Caller, url: str) -> MigratedServer:
-    """Bring the tables of a server up to date; without a URL, of the server that the settings name."""
+    """Create or update the tables of a server; without a URL, of the server in the settings."""
     return MigratedServer(schema=migrate_server(caller.workspace.settings, url))

@@ -1,4 +1,4 @@
-"""Tell what a starting session must know."""
+"""Make briefs: what a starting session must know."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -38,43 +38,43 @@ class BriefText:
 class ShownLine:
     """A line of a brief."""
 
-    level: Annotated[int, "Its class: the lower, the more important."]
-    kind: Annotated[str, "The kind of what it shows."]
+    level: Annotated[int, "Its class; lower is more important."]
+    kind: Annotated[str, "The kind of fact that it shows."]
     text: Annotated[str, "The line."]
     fact: Annotated[str | None, "The id of the fact that it shows in full."]
 
 
 @record
 class OmittedFacts:
-    """Facts that are not in a brief."""
+    """Facts that a brief leaves out."""
 
     kind: Annotated[str, "Their kind."]
-    count: Annotated[int, "How many they are."]
+    count: Annotated[int, "How many there are."]
     command: Annotated[str, "The command that shows them."]
 
 
 @record
 class BriefFact:
-    """A fact that holds for a session."""
+    """A fact in force for a session."""
 
     id: Annotated[str, "Its id."]
     kind: Annotated[str, "Its kind."]
-    key: Annotated[str | None, "A decision's key, or what else it is about."]
+    key: Annotated[str | None, "A decision's key, or the subject of another kind."]
     text: Annotated[str, "What it says."]
-    at: Annotated[datetime, "When it was said.", MILLIS]
-    agent: Annotated[str, "Who said or saw it."]
-    provenance: Annotated[str, "How we know."]
-    event: Annotated[str | None, "The hash of the event that told it."]
+    at: Annotated[datetime, "When it was stated.", MILLIS]
+    agent: Annotated[str, "Who stated or observed it."]
+    provenance: Annotated[str, "How it is known."]
+    event: Annotated[str | None, "The hash of its event."]
     branch: Annotated[str | None, "The branch of the other checkout that has it."]
     is_in_brief: Annotated[bool, "Whether the brief shows it in full."]
-    is_unpublished: Annotated[bool, "Whether no event told it yet."]
+    is_unpublished: Annotated[bool, "Whether it is not in an event yet."]
 
 
 @record
 class BriefCommit:
     """A commit."""
 
-    fact: Annotated[BriefFact, "The fact that tells of it.", INLINE]
+    fact: Annotated[BriefFact, "The fact about it.", INLINE]
     subject: Annotated[str, "The first line of its message."]
     files: Annotated[tuple[str, ...], "The files that it changes."]
 
@@ -84,18 +84,18 @@ class BriefTask:
     """A task that an agent has."""
 
     id: Annotated[str, "The task."]
-    title: Annotated[str | None, "Its title, if that is known here."]
+    title: Annotated[str | None, "Its title, if known here."]
 
 
 @record
 class BriefAgent:
-    """Another session that is at work."""
+    """Another session that is working."""
 
-    agent: Annotated[str, "What it is called."]
+    agent: Annotated[str, "The name of its agent."]
     session: Annotated[str | None, "Its id."]
     branch: Annotated[str | None, "The branch that it works on."]
-    last_seen: Annotated[datetime, "When it was heard last.", MILLIS]
-    work: Annotated[str | None, "Its goal and what it is doing."]
+    last_seen: Annotated[datetime, "When it was last seen.", MILLIS]
+    work: Annotated[str | None, "Its goal and current work."]
     tasks: Annotated[tuple[BriefTask, ...], "The tasks that it has."]
     files: Annotated[tuple[str, ...], "The path patterns that it holds."]
 
@@ -116,7 +116,7 @@ class BriefHolding:
     kind: Annotated[str, "What it is."]
     name: Annotated[str, "The task or the path pattern."]
     title: Annotated[str | None, "The title of a task."]
-    left: Annotated[float | None, "How many seconds the lease lasts; null if nobody was asked."]
+    left: Annotated[float | None, "How many seconds the lease lasts; null if unknown."]
 
 
 @record
@@ -131,7 +131,7 @@ class BriefMessage:
 
 @record
 class BriefOrphan:
-    """A task whose session gives no sign of life."""
+    """A task whose session went silent."""
 
     id: Annotated[str, "The task."]
     title: Annotated[str, "Its title."]
@@ -140,14 +140,14 @@ class BriefOrphan:
 
 @record
 class BriefTeam:
-    """What sessions share, as far as it concerns the one that is briefed."""
+    """What sessions share that concerns the briefed session."""
 
-    agents: Annotated[tuple[BriefAgent, ...], "Who else is at work."]
+    agents: Annotated[tuple[BriefAgent, ...], "The other working sessions."]
     ready: Annotated[tuple[ReadyTask, ...], "The first tasks that can be claimed."]
     holdings: Annotated[tuple[BriefHolding, ...], "What the session holds."]
-    messages: Annotated[tuple[BriefMessage, ...], "Its unread mail, the newest first."]
-    orphans: Annotated[tuple[BriefOrphan, ...], "Tasks that others left."]
-    said_at: Annotated[datetime | None, "When a server said so, if a copy of that was read.", MILLIS]
+    messages: Annotated[tuple[BriefMessage, ...], "Its unread messages, newest first."]
+    orphans: Annotated[tuple[BriefOrphan, ...], "Tasks that silent sessions left."]
+    said_at: Annotated[datetime | None, "When the server sent it, if a saved answer was read.", MILLIS]
 
 
 def _tell_lines(lines: Iterable[ShownLine]) -> list[dict[str, object]]:
@@ -156,52 +156,52 @@ def _tell_lines(lines: Iterable[ShownLine]) -> list[dict[str, object]]:
 
 @record
 class BriefResult:
-    """A brief, and every fact that holds."""
+    """A brief, and every fact in force."""
 
-    session: Annotated[str | None, "The session that is briefed; null for whoever starts here next."]
-    agent: Annotated[str | None, "What it is called."]
-    nonce: Annotated[str, "What marks the start and the end of the brief."]
-    sha256: Annotated[str, "The hash of what is between them."]
+    session: Annotated[str | None, "The briefed session; null for the next one that starts here."]
+    agent: Annotated[str | None, "The name of its agent."]
+    nonce: Annotated[str, "The mark at the start and the end of the brief."]
+    sha256: Annotated[str, "The hash of the text between the marks."]
     tokens: Annotated[int, "How many tokens it takes, estimated."]
     characters: Annotated[int, "How many characters it takes."]
-    budget: Annotated[Budget, "What it may take."]
+    budget: Annotated[Budget, "Its budget."]
     text: Annotated[str, "The brief."]
     lines: Annotated[tuple[ShownLine, ...], "Its lines.", Form(_tell_lines)]
-    omitted: Annotated[tuple[OmittedFacts, ...], "What is not in it."]
+    omitted: Annotated[tuple[OmittedFacts, ...], "What it leaves out."]
     facts: Annotated[tuple[BriefFact, ...], "Every fact."]
     contested: Annotated[tuple[tuple[BriefFact, ...], ...], "Decisions that contradict each other."]
-    documents: Annotated[tuple[BriefFact, ...], "What documents of others say that no event tells."]
-    account: Annotated[tuple[BriefFact, ...], "What the session itself holds."]
+    documents: Annotated[tuple[BriefFact, ...], "Facts in documents of other tools that are in no event."]
+    account: Annotated[tuple[BriefFact, ...], "The session's own facts."]
     task: Annotated[str | None, "The task that it has."]
     track: Annotated[str | None, "The track that it is bound to."]
     due_gates: Annotated[Mapping[str, str], "The gates that wait for a result, and why."]
-    before: Annotated[tuple[BriefFact, ...], "Goal and work of an earlier session, if the last had none."]
-    words: Annotated[BriefFact | None, "What the agent of the last session said last."]
+    before: Annotated[tuple[BriefFact, ...], "Goal and work of an earlier session, if the last one had none."]
+    words: Annotated[BriefFact | None, "The last message of the agent of the last session."]
     commits: Annotated[tuple[BriefCommit, ...], "The newest commits."]
-    ahead: Annotated[tuple[BriefFact, ...], "What events say that are dated too far ahead to count."]
+    ahead: Annotated[tuple[BriefFact, ...], "Facts of events that are dated too far in the future to count."]
     team: Annotated[BriefTeam, "What sessions share."]
 
 
 class Standpoint(NamedTuple):
-    """The session that something is told to, and the logs of the other checkouts."""
+    """The session to brief, and the logs of the other checkouts."""
 
     account: Account | None
     others: Sequence[OtherCheckoutLog]
 
 
 def take_standpoint(caller: Caller) -> Standpoint:
-    """Find the session, take in manual edits of its ledger, and read new events; show how far that is.
+    """Find the session to brief, record manual edits of its ledger, and read new events with a progress bar.
 
-    The session may have ended, because it is only read. Without one, it is for the next that starts here.
+    The session may have ended, because it is only read. Without one, the brief is for the next session here.
     """
     workspace, account = caller.workspace, None
     if caller.session:
         account = find_by_name(workspace, caller.session, may_have_ended=True)
     else:
-        with suppress(SeveralSessionsError):  # it is for the next one
+        with suppress(SeveralSessionsError):  # the brief is for the next one
             account = find_running(caller)
     if account is not None and account.ended_at is None:
-        # If nothing can be written, manual edits are taken in next time.
+        # If nothing can be written, manual edits are recorded next time.
         with suppress(StorageError):
             account = update_ledger(workspace, account).account
     update_index(workspace.log, workspace.index, caller.around.progress)
@@ -210,7 +210,7 @@ def take_standpoint(caller: Caller) -> Standpoint:
 
 
 def show_banner(caller: Caller, _request: object = None) -> BriefText:
-    """Tell which events were combined, the goal and the current work."""
+    """Return the banner: the combined events, the goal and the current work."""
     account, others = take_standpoint(caller)
     return BriefText(
         text=make_banner(caller.workspace, read_brief_input(caller.workspace, account, others).aim)
@@ -218,12 +218,12 @@ def show_banner(caller: Caller, _request: object = None) -> BriefText:
 
 
 def show_brief(caller: Caller, request: Budget) -> BriefText:
-    """Brief a session within a budget."""
+    """Return the brief of a session within a budget."""
     return BriefText(text=_pack(caller, take_standpoint(caller), request, LIMIT)[0].text)
 
 
 def describe_brief(caller: Caller, request: Budget) -> BriefResult:
-    """Brief a session within a budget, and tell every fact in full."""
+    """Return the brief of a session within a budget, and every fact in full."""
     whose = take_standpoint(caller)
     account = whose.account
     brief, found = _pack(caller, whose, request, EVERY)
@@ -264,7 +264,7 @@ def describe_brief(caller: Caller, request: Budget) -> BriefResult:
 
 
 def _pack(caller: Caller, whose: Standpoint, budget: Budget, limit: int) -> tuple[Brief, BriefInput]:
-    """Make the brief; what the session says from now on is later than all it was told."""
+    """Make the brief; what the session states from now on counts as later than everything in it."""
     workspace, account = caller.workspace, whose.account
     found = read_brief_input(workspace, account, whose.others, limit, tells_peers=True)
     if (team := _read_team(caller, account)) is not None:
@@ -277,7 +277,7 @@ def _pack(caller: Caller, whose: Standpoint, budget: Budget, limit: int) -> tupl
 
 
 def _read_team(caller: Caller, account: Account | None) -> TeamInput | None:
-    """Return what the engine of coordination says; if it does not answer, what it said last, if known."""
+    """Return the team from the coordination engine, or its last answer if it does not answer now."""
     workspace = caller.workspace
     try:
         coordination = workspace.find_coordination()

@@ -18,34 +18,34 @@ from passdown.wiring.workspaces import read_named
 
 @record
 class AccountedFact:
-    """A fact, and what became of it."""
+    """A fact, and where it is found."""
 
     id: Annotated[str | None, "Its id."]
     kind: Annotated[str, "Its kind."]
     text: Annotated[str, "What it says."]
-    how: Annotated[FactStatus, "What became of it."]
-    where: Annotated[str, "Where that can be seen."]
+    how: Annotated[FactStatus, "Its status."]
+    where: Annotated[str, "Where it is found or was retired."]
 
 
 @record
 class CertifyResult:
-    """What became of every fact."""
+    """The proof: where every fact is found."""
 
     facts: Annotated[int, "How many there are."]
-    unaccounted: Annotated[int, "How many were lost."]
-    root: Annotated[str, "The hash over the ids of all."]
+    unaccounted: Annotated[int, "How many are missing."]
+    root: Annotated[str, "The hash over the ids of all facts."]
     counts: Annotated[Mapping[FactStatus, int], "How many there are of each status."]
-    losses: Annotated[tuple[AccountedFact, ...], "What was lost."]
-    replaced: Annotated[tuple[AccountedFact, ...], "What the session holds and others replaced."]
+    losses: Annotated[tuple[AccountedFact, ...], "The missing facts."]
+    replaced: Annotated[tuple[AccountedFact, ...], "The session's facts that others replaced."]
     contested: Annotated[Sequence[Sequence[Fact]], "Decisions that contradict each other.", CONTESTED]
     accounted: Annotated[tuple[AccountedFact, ...], "Every fact."]
-    now: Annotated[datetime, "When it was proved.", HIDDEN]
+    now: Annotated[datetime, "When the proof was made.", HIDDEN]
 
 
 def certify(caller: Caller, path: str) -> CertifyResult:
-    """Read every line of every journal and every event from scratch, and tell what became of each fact.
+    """Read every line of every journal and every event from scratch, and find each fact.
 
-    The path is that of a file with texts of facts that must be known; empty for none.
+    The path names a file with texts of facts that must be known; empty for none.
     """
     expected = _read_expected(caller, path) if path else ()
     account, others = take_standpoint(caller)

@@ -38,25 +38,25 @@ class CreatedHandoff:
     commit: Annotated[str | None, "The commit, if one was made."]
     is_ledger_removed: Annotated[bool, "Whether the ledger was archived and removed."]
     snapshot: Annotated[Handoff, "What is passed on.", SNAPSHOT]
-    written: Annotated[services.WrittenHandoff, "What became of each part.", HIDDEN]
+    written: Annotated[services.WrittenHandoff, "The outcome of each part.", HIDDEN]
 
 
 @record
 class SentHandoff:
     """A handoff that was written for one agent."""
 
-    path: Annotated[str, "Where it is: absolute, if that is another checkout."]
-    is_sent: Annotated[bool, "Whether it is a message, too."]
+    path: Annotated[str, "Its path; absolute if it is in another checkout."]
+    is_sent: Annotated[bool, "Whether it was also sent as a message."]
     handoff: Annotated["AddressedHandoff", "What it says.", Form(to_data)]
     redacted: Annotated[tuple[str, ...], "The secrets that were removed.", HIDDEN]
-    trouble: Annotated[str, "Why it is not a message, although sessions coordinate.", HIDDEN]
+    trouble: Annotated[str, "Why it was not sent as a message, although sessions coordinate.", HIDDEN]
 
 
 @record
 class HandoffList:
     """The newest handoffs."""
 
-    handoffs: Annotated[Sequence[services.ListedHandoff], "Streams and records, the newest first.", HANDOFF]
+    handoffs: Annotated[Sequence[services.ListedHandoff], "Streams and records, newest first.", HANDOFF]
     now: Annotated[datetime, "When they were listed.", HIDDEN]
 
 
@@ -90,24 +90,24 @@ class ReviewedHandoff:
     summary: Annotated[services.ListedHandoff, "The handoff.", INLINE, HANDOFF]
     drift: Annotated[HandoffDrift, "What changed since.", Form(_describe_drift)]
     snapshot: Annotated[Handoff, "What is passed on.", SNAPSHOT]
-    review: Annotated[services.HandoffReview, "All of this, with who said it first.", HIDDEN]
+    review: Annotated[services.HandoffReview, "The review, with the origin of each fact.", HIDDEN]
     now: Annotated[datetime, "When it was compared.", HIDDEN]
 
 
 @record
 class ResumedHandoff:
-    """A session that goes on from a handoff."""
+    """A session that resumed a handoff."""
 
     summary: Annotated[services.ListedHandoff, "The handoff.", INLINE, HANDOFF]
     session: Annotated[SessionSummary, "The session."]
-    is_new: Annotated[bool, "Whether it was started for this."]
-    carried: Annotated[int, "How many facts it did not know yet."]
+    is_new: Annotated[bool, "Whether it was started for that."]
+    carried: Annotated[int, "How many facts were new to it."]
     drift: Annotated[HandoffDrift, "What changed since.", Form(_describe_drift)]
     snapshot: Annotated[Handoff, "What is passed on.", SNAPSHOT]
 
 
 def create(caller: Caller, request: services.HandoffRequest) -> CreatedHandoff:
-    """Write a handoff for all: an event, a stream document and a record."""
+    """Write a handoff for everybody: an event, a stream document and a record."""
     if request.trigger not in TRIGGERS:
         caller.note(NoticeKind.UNKNOWN_TRIGGER, trigger=request.trigger)
     account = need_session(caller)
@@ -117,7 +117,7 @@ def create(caller: Caller, request: services.HandoffRequest) -> CreatedHandoff:
 
 
 def describe_written(written: services.WrittenHandoff) -> CreatedHandoff:
-    """Return a handoff as answers tell it."""
+    """Return a written handoff as a result."""
     committed = written.committed
     return CreatedHandoff(
         stream=written.stream or None,
@@ -152,7 +152,7 @@ def show(caller: Caller, name: str) -> ShownHandoff:
 
 
 def review(caller: Caller, name: str) -> ReviewedHandoff:
-    """Compare a handoff with what is here, before anybody goes on from it; its test is not run."""
+    """Compare a handoff with the current state before it is resumed; its test is not run."""
     found = services.review_handoff(caller.workspace, name or _find_newest(caller))
     return ReviewedHandoff(
         summary=found.listed,
@@ -164,7 +164,7 @@ def review(caller: Caller, name: str) -> ReviewedHandoff:
 
 
 def resume(caller: Caller, found: services.HandoffReview) -> ResumedHandoff:
-    """Go on from a handoff, in the session of the caller or in a new one."""
+    """Resume a handoff, in the session of the caller or in a new one."""
     resumed = services.resume_handoff(caller.workspace, found, find_or_begin(caller))
     return ResumedHandoff(
         summary=found.listed,
@@ -180,5 +180,5 @@ def _find_newest(caller: Caller) -> str:
     """Return the path of the newest handoff; raise `UsageError` if there is none."""
     newest = services.list_handoffs(caller.workspace, 1)
     if not newest:
-        raise UsageError("there are no handoffs", hint="`passdown handoff create` writes one")
+        raise UsageError("there are no handoffs", hint="run `passdown handoff create` to write one")
     return newest[0].path

@@ -1,4 +1,4 @@
-"""What a host's session or subagent is told after its start: a brief, mail, the rules for tasks."""
+"""Tell a host's session about messages, or brief it or a subagent."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,17 +23,19 @@ if TYPE_CHECKING:
 
 @record
 class PromptResult:
-    """What a prompt tells the session."""
+    """What the session is told with a prompt."""
 
-    started: Annotated[HostStart | None, "The session, if the host reported its end and continues it."] = None
-    mail: Annotated[str | None, "Messages; empty if none is left, None if the engine has to be asked."] = ""
-    brief: Annotated[str | None, "The brief again, shorter; None if it is not sent."] = None
+    started: Annotated[
+        HostStart | None, "The session, if the host had reported its end but continues it."
+    ] = None
+    mail: Annotated[str | None, "Messages; empty if none are left, None if the engine must be asked."] = ""
+    brief: Annotated[str | None, "The brief again, shorter; None if it is not sent again."] = None
 
 
 def answer_prompt(caller: Caller, request: BeginRequest) -> PromptResult:
-    """Tell the session of its mail, or brief it again: the host cut the last brief.
+    """Tell the session about its messages, or brief it again because the host cut the last brief.
 
-    Or the model lost it in a compaction, in a host that does not call us after one and shows no notices.
+    It is also briefed again after a compaction, in a host that neither calls us after one nor shows notices.
     """
     account = find_hosted(caller)
     is_mail = take_notice(caller.workspace, layout.session_file(caller.session))
@@ -47,13 +49,13 @@ def answer_prompt(caller: Caller, request: BeginRequest) -> PromptResult:
     if trouble:  # the next prompt asks again
         leave_mail_notice(caller.workspace, layout.session_file(caller.session))
         return PromptResult()
-    if team is None:  # an engine that hooks do not ask has the mail too
+    if team is None:  # hooks do not ask this engine, but it has messages too
         return PromptResult(mail=None)
     return PromptResult(mail=send_mail(caller.workspace, account, request.budget, team))
 
 
 def _read_team(caller: Caller, account: Account) -> "tuple[TeamInput | None, str]":
-    """Return what the engine of coordination says about a session, if hooks ask it, and what went wrong."""
+    """Return the team from the coordination engine, if hooks ask it, and what went wrong."""
     found: TeamInput | None = None
 
     def act(coordination: "Coordination") -> None:
@@ -61,7 +63,7 @@ def _read_team(caller: Caller, account: Account) -> "tuple[TeamInput | None, str
         from passdown.services.coordination.team_input import read_team
 
         nonlocal found
-        join_project(caller.workspace, account, is_alone=True)  # a sign of life
+        join_project(caller.workspace, account, is_alone=True)  # shows that it is alive
         found = read_team(caller.workspace, account.session, coordination)
 
     trouble = ask_engine(caller, act)
@@ -70,7 +72,7 @@ def _read_team(caller: Caller, account: Account) -> "tuple[TeamInput | None, str
 
 @record
 class SubagentStart:
-    """What a subagent is told."""
+    """What a subagent is told at its start."""
 
     rules: Annotated[str, "The rules for tasks; empty in a project without them."]
     brief: Annotated[str, "A short brief; empty without a session."]
@@ -90,7 +92,7 @@ def _brief_subagent(caller: Caller, budget: "Budget") -> str:
     try:
         return send_brief(caller.workspace, account, budget).text
     except CacheError:
-        raise  # it is done again without the cache
+        raise  # it is tried again without the cache
     except StorageError as trouble:  # that it was sent cannot be recorded
         caller.note_trouble(trouble.message)
         return make_brief(caller.without_cache(), budget)

@@ -33,7 +33,7 @@ class MeasuredRecall:
     tokens: Annotated[int, "The most tokens the brief could take."]
     characters: Annotated[int, "The most characters it could take."]
     is_head_whole: Annotated[bool, "Whether goal, current work, next step and feedback are in it."]
-    is_head_in_preview: Annotated[bool, "Whether they are where every host shows them."]
+    is_head_in_preview: Annotated[bool, "Whether they are in the part that every host shows."]
     decisions: Annotated[int, "How many decisions are in it."]
     questions: Annotated[int, "How many questions are in it."]
     rules: Annotated[int, "How many rules are in it."]
@@ -41,7 +41,7 @@ class MeasuredRecall:
     naming_a_file_in_all: Annotated[int, "How many such facts there are."]
     used_tokens: Annotated[int, "The tokens it takes."]
     used_characters: Annotated[int, "The characters it takes."]
-    is_good: Annotated[bool, "Whether all that every brief must contain is in it."]
+    is_good: Annotated[bool, "Whether it contains all required facts."]
 
 
 @record
@@ -50,11 +50,11 @@ class RecallResult:
 
     rows: Annotated[tuple[MeasuredRecall, ...], "Each brief."]
     is_good: Annotated[bool, "Whether every brief is good."]
-    measured: Annotated[tuple[RecallRow, ...], "The same as they were measured.", HIDDEN]
+    measured: Annotated[tuple[RecallRow, ...], "The raw measurements.", HIDDEN]
 
 
 def measure_recall(request: RecallRequest) -> RecallResult:
-    """Make histories, brief whoever would start there, and count what is recalled."""
+    """Make histories, brief a session that would start there, and count what is recalled."""
     tokens = request.tokens or recall.TOKENS
     chosen = [Budget(tokens=number, characters=request.characters) for number in tokens]
     chosen.append(Budget(tokens=max(tokens), characters=PREVIEW))

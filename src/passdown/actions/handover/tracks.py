@@ -9,6 +9,7 @@ from passdown.actions.handover.handoffs import CreatedHandoff, describe_written
 from passdown.actions.work.gates import GateOutcome, describe_verdict
 from passdown.actions.work.preflight import TrackRequest, choose_session, prepare_track, unlock_others
 from passdown.core.coordination.leases import Held
+from passdown.core.facts import GateStatus
 from passdown.records import record, replace
 from passdown.services.handover import tracks as services
 from passdown.services.project.metrics import find_conflicts
@@ -23,14 +24,14 @@ _COMPLETION: Final = "completion"
 
 @record
 class BindRequest:
-    """What a session is to work on."""
+    """What a session should work on."""
 
     track: Annotated[str, "The track; empty for that of the session."] = ""
     task: Annotated[str, "The task that it has claimed."] = ""
     choice: Annotated[str, "What to do if another session has the track: continue, wait or force."] = ""
-    agent: Annotated[str, "The session that a person chose of several; empty if none was."] = ""
+    agent: Annotated[str, "The session that a person chose among several; empty if none."] = ""
     follows_tdd: Annotated[bool | None, "Whether to follow the test-first cycle; null as configured."] = None
-    skips_preflight: Annotated[bool, "Whether not to look at what can be in the way."] = False
+    skips_preflight: Annotated[bool, "Whether to skip the preflight."] = False
 
 
 @record
@@ -45,8 +46,8 @@ class FinishRequest:
     """How to finish a track."""
 
     keeps_ledger: Annotated[bool, "Whether the ledger stays where it is."] = False
-    skips_gate: Annotated[bool, "Whether not to judge the gate `completion`."] = False
-    only_warns: Annotated[bool, "Whether a failed gate is a warning."] = False
+    skips_gate: Annotated[bool, "Whether to skip the gate `completion`."] = False
+    only_warns: Annotated[bool, "Whether a failed gate is only a warning."] = False
 
 
 @record
@@ -54,12 +55,12 @@ class BoundTrack:
     """What a session works on now."""
 
     session: Annotated[str, "The session."]
-    agent: Annotated[str, "What it is called."]
+    agent: Annotated[str, "The name of its agent."]
     track: Annotated[str | None, "Its track."]
     task: Annotated[str | None, "Its task."]
     before: Annotated[str | None, "The track that it worked on before."]
-    handoff: Annotated[CreatedHandoff | None, "What was written when it left that track."]
-    binding: Annotated[services.TrackBinding, "The session, with what it knows.", HIDDEN]
+    handoff: Annotated[CreatedHandoff | None, "The handoff that was written when it left that track."]
+    binding: Annotated[services.TrackBinding, "The session, with its facts.", HIDDEN]
     task_before: Annotated[str, "The task that it had before it was unbound.", HIDDEN]
 
 
@@ -68,8 +69,8 @@ class HeldTrack:
     """A track that another session has."""
 
     held: Annotated[Held, "Who has it."]
-    steps: Annotated["Sequence[PreflightStep]", "What else is in the way, and is not told yet.", HIDDEN]
-    choices: Annotated[tuple[str, ...], "What can be done about it, if somebody can be asked.", HIDDEN]
+    steps: Annotated["Sequence[PreflightStep]", "The other preflight steps, not reported yet.", HIDDEN]
+    choices: Annotated[tuple[str, ...], "The choices to offer, if a person can be asked.", HIDDEN]
 
 
 @record
@@ -77,7 +78,7 @@ class WaitingGate:
     """A gate that waits for a person."""
 
     gate: Annotated[str, "Its name."]
-    status: Annotated[str | None, "Its result: none."] = None
+    status: Annotated[str | None, "Its result: none yet."] = None
 
 
 @record
@@ -140,7 +141,8 @@ def finish(caller: Caller, request: FinishRequest) -> BoundTrack | GateOutcome |
             return WaitingGate(gate=_COMPLETION)
         if judged.verdict.stops:
             return describe_verdict(judged)
-        text = f"{judged.verdict.status.value} {judged.verdict.notes}".rstrip()
+        word = "warning" if judged.verdict.status is GateStatus.WARN else "passed"
+        text = f"{word}: {judged.verdict.notes}" if judged.verdict.notes else word
         caller.note(NoticeKind.STEP, step=_COMPLETION, text=text)
         account = judged.account
     bound = services.finish_track(caller.workspace, account, keep=request.keeps_ledger)

@@ -29,11 +29,11 @@ class ArchiveReport:
     """What is in the archive, and what is wrong with it."""
 
     is_good: Annotated[bool, "Whether nothing is wrong."]
-    copies: Annotated[int, "How many archived events have a file of their own."]
+    copies: Annotated[int, "How many archived events also have a separate file."]
     rollups: Annotated[int, "How many rollups there are."]
     events: Annotated[int, "How many events the rollups hold."]
-    records: Annotated[int, "How many records of sessions there are."]
-    index: Annotated[IndexState, "Whether the search index has all of it.", INDEX_STATE]
+    records: Annotated[int, "How many session records there are."]
+    index: Annotated[IndexState, "Whether the search index is current.", INDEX_STATE]
     problems: Annotated[tuple[ArchiveProblem, ...], "What is wrong.", _PROBLEMS]
 
 
@@ -47,25 +47,25 @@ class CleaningRequest:
 
 @record
 class CleanedArchive:
-    """Which copies are old, and which of them were removed."""
+    """The old copies, and which of them were removed."""
 
-    is_dry_run: Annotated[bool, "Whether nothing was to be removed."]
-    before: Annotated[datetime, "Older than this is old.", SECONDS]
-    due: Annotated[tuple[str, ...], "The copies that may go: a rollup holds each of them."]
+    is_dry_run: Annotated[bool, "Whether they are only listed."]
+    before: Annotated[datetime, "Copies from before this are old.", SECONDS]
+    due: Annotated[tuple[str, ...], "The copies that can be removed, because a rollup holds each of them."]
     removed: Annotated[tuple[str, ...], "The copies that were removed."]
     kept: Annotated[tuple[ArchiveProblem, ...], "The old copies that stay, and why.", _PROBLEMS]
     folder: Annotated[str, "The folder of archived events.", HIDDEN]
 
 
 def verify(caller: Caller, _: None) -> ArchiveReport:
-    """Check rollups, copies of events and records of sessions, and whether a search finds them."""
+    """Check rollups, copies of events, session records, and the search index."""
     found = verify_archive(caller.workspace)
     index = find_index_state(open_search_scope(caller.workspace))
     return describe(ArchiveReport, found, is_good=not found.problems, index=index)
 
 
 def clean(caller: Caller, request: CleaningRequest) -> CleanedArchive:
-    """Find the copies of archived events that may go, and remove them if that is confirmed."""
+    """Find the copies of archived events that can be removed, and remove them if confirmed."""
     workspace, older = caller.workspace, request.older
     before = read_since(older, workspace.clock.now())
     if before is None:

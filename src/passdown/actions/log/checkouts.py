@@ -33,7 +33,7 @@ def open_others(caller: Caller) -> Iterator[CheckoutCaller]:
         try:
             settings, _ = read_settings(
                 Path(root), caller.around.variables
-            )  # what is odd in them is told to who works there
+            )  # problems in them are reported to the sessions there
         except PassdownError as found:
             caller.note(NoticeKind.CHECKOUT_SKIPPED, checkout=shown, reason=found.message)
             continue
@@ -41,7 +41,7 @@ def open_others(caller: Caller) -> Iterator[CheckoutCaller]:
 
 
 def _move(caller: Caller, root: str, settings: Settings) -> Caller:
-    """Return the caller in another checkout; notices are told by the one that is given."""
+    """Return the caller in another checkout; its notices go to the given caller."""
     open_with = partial(caller.open_other, Path(root), settings, caller.outside(root))
     limits = caller.around.limits._replace(is_cached=True)  # it has a cache of its own
     return replace(

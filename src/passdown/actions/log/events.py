@@ -39,11 +39,11 @@ class LoggedEvent:
     id: Annotated[str, "Its id."]
     sha256: Annotated[str, "The hash of its file."]
     at: Annotated[datetime, "When it was written.", MILLIS]
-    ranked_at: Annotated[datetime, "The time that it is ordered by.", MILLIS]
+    ranked_at: Annotated[datetime, "The time by which it is ordered.", MILLIS]
     agent: Annotated[str, "Who wrote it."]
     branch: Annotated[str, "The branch that it was written on."]
-    type: Annotated[str, "What it was written for."]
-    is_retracted: Annotated[bool, "Whether its facts no longer count."]
+    type: Annotated[str, "Its type."]
+    is_retracted: Annotated[bool, "Whether it was retracted, so that its facts no longer count."]
     checkout: Annotated[str, "The checkout that has it, from the root of this one."]
     path: Annotated[str, "The file that holds it, from the root of its checkout."]
     data: Annotated[Event, "What it says.", Form(to_data)]
@@ -54,7 +54,7 @@ class ShownEvent:
     """An event in full."""
 
     event: Annotated[LoggedEvent, "The event."]
-    text: Annotated[str | None, "Its text as it was written; None if it has just disappeared.", HIDDEN]
+    text: Annotated[str | None, "Its text as it was written; None if it was just removed.", HIDDEN]
 
 
 @record
@@ -72,11 +72,11 @@ class RetractedEvent:
     """An event that is retracted."""
 
     retracted: Annotated[str, "Its id."]
-    event: Annotated[NewEvent | None, "The event that retracts it; null if it was retracted before."]
+    event: Annotated[NewEvent | None, "The event that retracts it; null if it was already retracted."]
 
 
 class CheckoutEvents(NamedTuple):
-    """The events of a checkout, and how it is called; the checkout of the caller has no name."""
+    """The events of a checkout, and its name; the caller's own checkout has none."""
 
     places: Sequence[EventLocation]
     texts: EventTexts
@@ -104,12 +104,12 @@ def show_event(caller: Caller, name: str) -> ShownEvent:
 
 def retract_event(caller: Caller, request: EventRetraction) -> RetractedEvent:
     """Write an event that retracts another; its file stays."""
-    from passdown.actions.sessions.sessions import update_view  # it loads what `log` does not need
+    from passdown.actions.sessions.sessions import update_view  # it loads more than `log` needs
 
     source, seen = _find(caller, request.name)
     rank, workspace = seen.place.rank, caller.workspace
     if ESCALATED in (source.texts.read(seen.place) or ""):
-        hint = "a person answers the gate's question"
+        hint = "a person must answer the gate's question"
         need_person(caller, "retract an event about an escalated gate", hint=hint)
     if seen.place.is_retracted:
         return RetractedEvent(retracted=rank.id, event=None)
@@ -125,7 +125,7 @@ def retract_event(caller: Caller, request: EventRetraction) -> RetractedEvent:
     by_day = workspace.settings.events.layout is EventLayout.DAY
     written = write_event(workspace.log, workspace.index, workspace.clock, event, by_day=by_day)
     if written is None:  # only an event that covers a journal can already be published
-        raise PassdownError("the event was not written", hint="repeat the command")
+        raise PassdownError("the event was not written", hint="run the command again")
     update_view(caller)
     parts = (workspace.settings.paths.events, written.folder, written.name)
     made = NewEvent(
@@ -153,7 +153,7 @@ def _clean_agent(name: str) -> str:
 
 def _find(caller: Caller, name: str) -> tuple[CheckoutEvents, FoundEvent]:
     if not name.strip():
-        raise UsageError("the ID is empty", hint="`passdown log` lists the events")
+        raise UsageError("the ID is empty", hint="run `passdown log` to list the events")
     sources = read_logs(caller, name)
     seen = find_event([source.places for source in sources], name)
     return sources[seen.where], seen

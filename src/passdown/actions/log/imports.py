@@ -1,4 +1,4 @@
-"""Turn a `current.md` that a person or another tool wrote into an event: plan it, then do it."""
+"""Import a `current.md` that a person or another tool wrote as an event: plan, then carry out."""
 
 import os
 from pathlib import Path
@@ -17,20 +17,20 @@ from passdown.services.log.migrations import MigrationPlan, migrate, plan_migrat
 
 @record
 class ImportedDocument:
-    """What a document says that no event states yet, and whether it is published."""
+    """What a document says that is in no event yet, and whether it was published."""
 
     path: Annotated[str, "The document, from the root of the project."]
     written: Annotated[bool, "Whether the plan was carried out."]
     event: Annotated[Event | None, "The event; null if the document says nothing new.", Form(to_data)]
     left: Annotated[tuple[str, ...], "What does not fit into an event."]
     kept: Annotated[str | None, "The copy of the document."]
-    view: Annotated[str | None, "The view that took its place."]
-    plan: Annotated[MigrationPlan, "What is to be done.", HIDDEN]
+    view: Annotated[str | None, "The view that replaced it."]
+    plan: Annotated[MigrationPlan, "What the import does.", HIDDEN]
     published: Annotated[str | None, "The id of the event, if one was published.", HIDDEN] = None
 
 
 def plan_import(caller: Caller, file: str | None) -> ImportedDocument:
-    """Read a document, or the one in the view's place, and return what importing it would do."""
+    """Read a document, or the one at the path of the view, and return what importing it would do."""
     plan = plan_migration(caller.workspace, _find(caller, file))
     return ImportedDocument(
         path=plan.path,
@@ -44,7 +44,7 @@ def plan_import(caller: Caller, file: str | None) -> ImportedDocument:
 
 
 def carry_out(caller: Caller, plan: MigrationPlan) -> ImportedDocument:
-    """Publish what a document says; it must not have changed since it was planned."""
+    """Publish what a document says; it must not have changed since the import was planned."""
     done = migrate(caller.workspace, plan, make_person(plan.path, caller.workspace.clock))
     update_view(caller)
     event = done.written.event if done.written else plan.event

@@ -13,7 +13,7 @@ from passdown.services.log.history import EventFilter, FoundEvent, join_logs, la
 
 @record
 class LogRequest:
-    """Which events to list; an empty field fits all."""
+    """Which events to list; an empty field matches all."""
 
     agent: Annotated[str, "Only events of this agent."] = ""
     branch: Annotated[str, "Only events written on this branch."] = ""
@@ -24,18 +24,18 @@ class LogRequest:
 
 @record
 class LabelledEvent:
-    """An event in short."""
+    """An event in one line."""
 
-    place: Annotated[EventLocation, "What is known of it."]
+    place: Annotated[EventLocation, "What the index knows about it."]
     label: Annotated[str, "What it is about."]
     checkout: Annotated[str, "The checkout that has it; empty for that of the caller."]
 
 
 @record
 class EventLabels:
-    """The events, each in short."""
+    """The events, each in one line."""
 
-    events: Annotated[tuple[LabelledEvent, ...], "The newest first."]
+    events: Annotated[tuple[LabelledEvent, ...], "The events, newest first."]
     earlier: Annotated[int, "How many earlier ones there are."]
 
 
@@ -48,13 +48,13 @@ class EventList:
     """The events in full."""
 
     events: Annotated[
-        Iterable[LoggedEvent], "The newest first; each is read when asked for.", Form(_read_all)
+        Iterable[LoggedEvent], "The events, newest first; each is read when requested.", Form(_read_all)
     ]
     earlier: Annotated[int, "How many earlier ones there are."]
 
 
 def label_events(caller: Caller, request: LogRequest) -> EventLabels:
-    """List events, each with a line that says what it is about."""
+    """List events, each with a line about its content."""
     sources, found = _find(caller, request)
     shown = found[: request.limit]
     events = [parse_text(sources[seen.where].texts.read(seen.place)) for seen in shown]
@@ -75,7 +75,7 @@ def list_events(caller: Caller, request: LogRequest) -> EventList:
 
 
 def _find(caller: Caller, request: LogRequest) -> tuple[Sequence[CheckoutEvents], Sequence[FoundEvent]]:
-    """Return the logs of all checkouts, and the events that fit."""
+    """Return the logs of all checkouts, and the events that match."""
     since = read_since(request.since, caller.workspace.clock.now())
     wanted = EventFilter(request.agent, request.branch, request.type, since)
     sources = read_logs(caller)

@@ -53,9 +53,9 @@ def _tell_places(places: Sequence[EventLocation]) -> list[dict[str, object]]:
 
 @record
 class NothingToMerge:
-    """There are no events, so that no view was made."""
+    """There are no events, so no view was made."""
 
-    state: Annotated[str, "Whether there is a document in the view's place (legacy) or none (empty)."]
+    state: Annotated[str, "legacy if there is a document at the path of the view, empty if there is none."]
     view: Annotated[str, "The path of the view.", HIDDEN]
     folder: Annotated[str, "The folder of events.", HIDDEN]
     events: Annotated[int, "How many events there are: none."] = 0
@@ -64,7 +64,7 @@ class NothingToMerge:
 
     @property
     def is_legacy(self) -> bool:
-        """Whether there is a document that could be imported."""
+        """Return whether there is a document to import."""
         return self.state == "legacy"
 
 
@@ -73,17 +73,17 @@ class PreviewedView:
     """What synthesis would do."""
 
     preview: Annotated[SynthesisPreview, "The view that would be written."]
-    newest: Annotated[tuple[tuple[EventLocation, str], ...], "The newest events, each with its label."]
-    difference: Annotated[tuple[str, ...], "The lines of a diff from the file that is there to the view."]
+    newest: Annotated[tuple[tuple[EventLocation, str], ...], "The newest events with their labels."]
+    difference: Annotated[tuple[str, ...], "The lines of a diff from the existing file to the view."]
 
 
 @record
 class SynthesisRequest:
-    """What to do beside writing the view."""
+    """What to do besides writing the view."""
 
-    archive: Annotated[bool | None, "Whether to archive old events; None if the settings decide."] = None
+    archive: Annotated[bool | None, "Whether to archive old events; None for what the settings say."] = None
     commit: Annotated[bool, "Whether to commit events and view."] = False
-    asks_more: Annotated[bool, "Whether to tell what could be archived and committed."] = False
+    asks_more: Annotated[bool, "Whether to return what could be archived and committed."] = False
 
 
 @record
@@ -93,7 +93,7 @@ class ViewChange:
     path: Annotated[str, "The file."]
     before: Annotated[ViewState, "How it compared with the events."]
     kept: Annotated[str | None, "The copy of a file that was edited or merged."]
-    offered: Annotated[tuple[str, ...], "The lines of the copy that no event states."]
+    offered: Annotated[tuple[str, ...], "The lines of the copy that are in no event."]
     is_tracked: Annotated[bool, "Whether the view is meant to be committed."]
     note: Annotated[str, "Why not; empty if it is."]
 
@@ -103,8 +103,8 @@ class FurtherSteps:
     """What could be done after synthesis."""
 
     due: Annotated[int, "How many events could be archived."]
-    days: Annotated[int, "The age in days from which they are."]
-    is_usual: Annotated[bool, "Whether the settings say that they are archived."]
+    days: Annotated[int, "The age in days from which they can be archived."]
+    is_usual: Annotated[bool, "Whether the settings archive them."]
     is_uncommitted: Annotated[bool, "Whether there is something to commit."]
 
 
@@ -117,29 +117,31 @@ class MadeView:
     skipped: Annotated[int, "How many could not be read."]
     malformed: Annotated[int, "How many values of events could not be read."]
     view: Annotated[ViewChange, "What happened to the view."]
-    ahead: Annotated[tuple[EventLocation, ...], "Events that are dated far ahead.", Form(_tell_places)]
+    ahead: Annotated[
+        tuple[EventLocation, ...], "Events that are dated far in the future.", Form(_tell_places)
+    ]
     archived: Annotated[
-        ArchivedEvents | None, "What was archived; null if nothing was to be.", Form(_tell_archived)
+        ArchivedEvents | None, "What was archived; null if that was not requested.", Form(_tell_archived)
     ]
     commit: Annotated[
         Committed | Skipped | NotDue | None, "The commit, or why there is none.", Form(_tell_commit)
     ]
     files: Annotated[tuple[str, ...], "The files that could not be read.", HIDDEN]
     written: Annotated[WrittenView, "The view that was written.", HIDDEN]
-    further: Annotated[FurtherSteps | None, "What could be done next, if that was asked for.", HIDDEN]
+    further: Annotated[FurtherSteps | None, "What could be done next, if requested.", HIDDEN]
 
 
 @record
 class FilesRequest:
-    """Files to merge, wherever they are."""
+    """Files to merge, from any place."""
 
     patterns: Annotated[tuple[str, ...], "Patterns of their names, from the folder of the caller."]
-    output: Annotated[str | None, "The file to write the view to; None or - if it is only returned."]
+    output: Annotated[str | None, "The file to write the view to; None or - to only return it."]
 
 
 @record
 class MergedView:
-    """A view that was made for another place than its own."""
+    """A view that was made from other files or for another file."""
 
     state: Annotated[str, "What was done: merged."]
     events: Annotated[int, "How many events it was made from."]
@@ -163,7 +165,7 @@ def preview_synthesis(caller: Caller, _: None) -> NothingToMerge | PreviewedView
 
 
 def synthesize(caller: Caller, request: SynthesisRequest) -> NothingToMerge | MadeView:
-    """Make the view of all events and write it; then archive and commit, if that is asked for."""
+    """Make the view of all events and write it; then archive and commit, if requested."""
     if nothing := find_legacy_view(caller) or _find_empty(caller):
         return nothing
     found = synthesis.synthesize(
@@ -193,7 +195,7 @@ def synthesize(caller: Caller, request: SynthesisRequest) -> NothingToMerge | Ma
 
 
 def find_legacy_view(caller: Caller) -> NothingToMerge | None:
-    """Return that there is only a document from before Passdown, if that is so."""
+    """Return a result if there is only a document from before Passdown."""
     if not synthesis.is_legacy(caller.workspace):
         return None
     paths = caller.workspace.settings.paths
@@ -201,7 +203,7 @@ def find_legacy_view(caller: Caller) -> NothingToMerge | None:
 
 
 def _find_empty(caller: Caller) -> NothingToMerge | None:
-    """Return that there are no events and no view made by Passdown, if that is so."""
+    """Return a result if there are no events and no view made by Passdown."""
     workspace, paths = caller.workspace, caller.workspace.settings.paths
     update_index(workspace.log, workspace.index, caller.around.progress)
     _, state = check_view(workspace)

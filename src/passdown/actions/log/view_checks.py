@@ -1,4 +1,4 @@
-"""Whether the view matches the events, here or in the last commit; nothing is changed."""
+"""Check whether the view matches the events, here or in the last commit; nothing is changed."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from passdown.services.sessions.owed_commits import UncommittedFiles
 
 WAITING: Final = "waiting"
-"""The state of a view that the next commit of ours updates."""
+"""The state of a view that Passdown's next commit updates."""
 _RUN: Final = "run `passdown synthesize`"
 
 
 @record
 class CheckedView:
-    """A view that is as it should be."""
+    """A view without problems."""
 
     state: Annotated[str, "How it compares with the events."]
     events: Annotated[int, "How many events there are."]
@@ -39,16 +39,18 @@ def _tell_uncommitted(found: "UncommittedFiles") -> dict[str, object]:
 
 @record
 class WaitingView:
-    """A view that only waits for a commit of ours."""
+    """A view that only waits for Passdown's next commit."""
 
     checked: Annotated[CheckedView, "The view.", INLINE]
     uncommitted: Annotated[
-        "UncommittedFiles", "What will be committed with it, and why it is not yet.", Form(_tell_uncommitted)
+        "UncommittedFiles",
+        "What will be committed with it, and why it is not committed yet.",
+        Form(_tell_uncommitted),
     ]
 
 
 def check_working_tree(caller: Caller, _: None) -> NothingToMerge | CheckedView | WaitingView:
-    """Compare the view with the events; a commit of ours that is only waiting is no fault."""
+    """Compare the view with the events; waiting for Passdown's next commit is not an error."""
     if nothing := find_legacy_view(caller):
         return nothing
     workspace = caller.workspace
@@ -69,7 +71,7 @@ def check_working_tree(caller: Caller, _: None) -> NothingToMerge | CheckedView 
 def check_last_commit(caller: Caller, _: None) -> CheckedView:
     """Compare the view in the last commit with the events in it."""
     if not caller.workspace.repository.is_there():
-        raise PassdownError("the project is not in a git repository", hint="leave out --committed")
+        raise PassdownError("the project is not in a git repository", hint="remove --committed")
     found = _read_committed(caller)
     place, state, count = found.place, found.state, found.event_count
     is_legacy = count == 0 and state is ViewState.FOREIGN
@@ -85,7 +87,7 @@ def _read_committed(caller: Caller) -> CommittedView:
 
 
 def _find_waiting(caller: Caller, state: ViewState) -> "UncommittedFiles | None":
-    """Return what waits for a commit of ours, if nothing else is wrong.
+    """Return what waits for Passdown's next commit, if nothing else is wrong.
 
     The view in the working tree is the one of the last commit, and that commit is consistent.
     """
@@ -107,7 +109,7 @@ def _complain(path: str, state: ViewState) -> PassdownError:
         hint = f"{_RUN}; it keeps a copy of the edited file"
         return OutdatedError(f"{path} was edited by hand; it is made from events", hint=hint)
     if state is ViewState.MERGED:
-        return PassdownError(f"{path} is merged, not regenerated", hint=_RUN)
+        return PassdownError(f"{path} was merged by git and not regenerated", hint=_RUN)
     if state is ViewState.OTHER_RENDERER:
         hint = f"{_RUN} with the version of Passdown that the project uses"
         return OutdatedError(f"{path} was made by another version of Passdown", hint=hint)

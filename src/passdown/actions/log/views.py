@@ -17,7 +17,7 @@ from passdown.services.log.views import ViewState, read_view
 from passdown.wiring.caches import open_memory_index
 
 LEGACY: Final = "legacy"
-"""The state of a file in the view's place that was not made from events."""
+"""The state of a file at the path of the view that was not made from events."""
 _ALL: Final = 2_000_000_000
 
 
@@ -44,7 +44,7 @@ def _tell_damage(findings: Sequence[verification.DamagedEvent]) -> list[dict[str
 
 @record
 class ShownView:
-    """The view that the current events make; a file that no events made is shown as it is."""
+    """The view of the current events; a file that was not made from events is shown as it is."""
 
     path: Annotated[str, "The file of the view."]
     state: Annotated[str, "How that file compares with the events."]
@@ -75,7 +75,7 @@ def _tell_unmerged(files: Sequence[verification.UnmergedFile]) -> list[dict[str,
 
 @record
 class SectionFacts:
-    """Everything that holds in a section."""
+    """Everything in force in a section."""
 
     facts: Annotated[tuple[Fact, ...], "The facts, newest first.", Form(_tell_facts)]
     section: Annotated[str, "The name of the section."]
@@ -86,24 +86,24 @@ class SectionFacts:
 class ContestedSection:
     """A section with decisions that contradict each other."""
 
-    section: Annotated[SectionFacts, "What holds.", INLINE]
+    section: Annotated[SectionFacts, "What is in force.", INLINE]
     contested: Annotated[
         tuple[tuple[Fact, ...], ...],
-        "The decisions under one key that did not know of each other.",
+        "The decisions under one key that contradict each other.",
         Form(_tell_contested),
     ]
 
 
 @record
 class VerifiedView:
-    """Whether the view is what its events make, and whether these are as recorded."""
+    """Whether the view matches its events, and whether these are as recorded."""
 
-    is_good: Annotated[bool, "Whether everything is as recorded, or there is nothing."]
-    is_outdated: Annotated[bool, "Whether the only fault is that the view is older than its events."]
+    is_good: Annotated[bool, "Whether everything is as recorded, or there is nothing to check."]
+    is_outdated: Annotated[bool, "Whether the only problem is that the view is older than its events."]
     path: Annotated[str, "The file of the view."]
-    state: Annotated[ViewState, "How it compares with what the events make."]
+    state: Annotated[ViewState, "How it compares with the events."]
     events: Annotated[int, "How many events there are."]
-    recorded_events: Annotated[int | None, "How many the view was made from, as it says."]
+    recorded_events: Annotated[int | None, "How many the view was made from, according to its footer."]
     are_events_recorded: Annotated[bool, "Whether they are the events that the view was made from."]
     findings: Annotated[
         tuple[verification.DamagedEvent, ...], "Events that are missing or altered.", Form(_tell_damage)
@@ -132,7 +132,7 @@ def show_view(caller: Caller, _: None) -> ShownView:
 
 
 def list_section(caller: Caller, request: SectionRequest) -> SectionFacts | ContestedSection:
-    """List everything that holds in a section, and decisions that contradict each other."""
+    """List everything in force in a section, and decisions that contradict each other."""
     index = caller.workspace.index
     update_index(caller.workspace.log, index, caller.around.progress)
     digest = index.digest(_ALL)

@@ -22,7 +22,7 @@ from passdown.wiring.workspaces import open_documents
 class CheckRequest:
     """What to check."""
 
-    files: Annotated[tuple[str, ...], "Files or folders; of a project, its documents are checked."] = ()
+    files: Annotated[tuple[str, ...], "Files or folders; empty for the documents of the project."] = ()
     is_fixing: Annotated[bool, "Whether to plan repairs."] = False
 
 
@@ -49,7 +49,7 @@ class ShownRepair:
 
     difference: Annotated[str, "The change as a unified diff."]
     written: Annotated[bool, "Whether it was written."]
-    plan: Annotated[PlannedRepair, "What writes it.", HIDDEN]
+    plan: Annotated[PlannedRepair, "What is needed to write it.", HIDDEN]
 
 
 @record
@@ -57,12 +57,12 @@ class CheckedDocument:
     """What a check found in one file."""
 
     path: Annotated[str, "The file."]
-    format: Annotated[str | None, "Its format, if that is known."]
+    format: Annotated[str | None, "Its format, if known."]
     format_version: Annotated[int | None, "The version of that format."]
     problems: Annotated[tuple[Problem, ...], "What is wrong with it.", Form(to_data)]
-    data: Annotated[AnyDocument | None, "What it says, by the schema of its format.", Form(to_data)]
-    repair: Annotated[ShownRepair | None, "What can be repaired, if that was asked for."]
-    is_ours: Annotated[bool, "Whether it is a document, or one was expected.", HIDDEN]
+    data: Annotated[AnyDocument | None, "Its content, by the schema of its format.", Form(to_data)]
+    repair: Annotated[ShownRepair | None, "The repair, if one was requested and is possible."]
+    is_ours: Annotated[bool, "Whether it is, or should be, a document.", HIDDEN]
     has_errors: Annotated[bool, "Whether a problem makes the check fail.", HIDDEN]
 
 
@@ -70,7 +70,7 @@ class CheckedDocument:
 class CheckedFiles:
     """The files that are checked."""
 
-    files: Annotated[Iterator[CheckedDocument], "Each file; it is checked when it is asked for."]
+    files: Annotated[Iterator[CheckedDocument], "Each file; it is checked when requested."]
     total: Annotated[int, "How many files there are."]
     is_search: Annotated[bool, "Whether a folder was searched for them."]
     folders: Annotated[tuple[str, ...], "The folders of the project, if no file was named."]
@@ -80,7 +80,7 @@ class CheckedFiles:
 class CheckCounts:
     """The number of files by result."""
 
-    checked: Annotated[int, "Documents, and files that were expected to be one."] = 0
+    checked: Annotated[int, "Documents, and files that should be one."] = 0
     with_errors: Annotated[int, "Files with errors."] = 0
     with_warnings: Annotated[int, "Files with warnings only."] = 0
     repaired: Annotated[int, "Files that were repaired."] = 0
@@ -88,7 +88,7 @@ class CheckCounts:
     other_files: Annotated[int, "Files that are not documents."] = 0
 
     def count(self, one: CheckedDocument) -> None:
-        """Count one file, once it was repaired or not."""
+        """Count one file, after its repair if there was one."""
         self.checked += one.is_ours
         self.with_errors += one.has_errors
         self.with_warnings += bool(one.problems) and not one.has_errors
@@ -98,7 +98,7 @@ class CheckCounts:
             self.not_repaired += not one.repair.written
 
     def fails(self, *, strict: bool) -> bool:
-        """Whether the check as a whole fails."""
+        """Return whether the check as a whole fails."""
         return bool(self.with_errors or self.not_repaired or (strict and self.with_warnings))
 
 

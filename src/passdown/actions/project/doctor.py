@@ -42,7 +42,7 @@ class FoundProblem:
     code: Annotated[FindingKind, "The kind of finding."]
     severity: Annotated[Severity, "A warning does not make the project unhealthy."]
     what: Annotated[str, "What is wrong.", _LINE]
-    where: Annotated[str, "The path it is about; null if it is about none.", Form(_tell_path)]
+    where: Annotated[str, "The path that it is about, or null.", Form(_tell_path)]
     hint: Annotated[str, "What to do next.", _LINE]
     fixable: Annotated[bool, "Whether it is safe to fix."]
 
@@ -51,29 +51,29 @@ class FoundProblem:
 class HealthReport:
     """What is wrong with a project, and what was fixed."""
 
-    is_healthy: Annotated[bool, "Whether there are only warnings, or not even those."]
+    is_healthy: Annotated[bool, "Whether there are no problems, or only warnings."]
     findings: Annotated[tuple[FoundProblem, ...], "What is wrong."]
     mended: Annotated[tuple[str, ...], "What was fixed.", _LINES]
     refused: Annotated[tuple[str, ...], "What could not be fixed, and why.", _LINES]
-    examination: Annotated[doctor.Examination, "What was looked at.", HIDDEN]
-    found: Annotated[tuple[Finding, ...], "What is wrong, for who fixes it.", HIDDEN]
+    examination: Annotated[doctor.Examination, "The examined project.", HIDDEN]
+    found: Annotated[tuple[Finding, ...], "The findings, for the fix.", HIDDEN]
 
     @property
     def fixable(self) -> int:
-        """How many of the findings can be fixed."""
+        """Return how many of the findings can be fixed."""
         return sum(one.fixable for one in self.findings)
 
 
 @record
 class CostsResult:
-    """What Passdown costs, by its own measurements."""
+    """What Passdown costs, as measured by its hooks."""
 
     skipped: Annotated[int, "How many lines could not be read."]
     costs: Annotated[tuple[Cost, ...], "The cost of each kind of thing that ran."]
 
 
 def examine(caller: Caller, _: None) -> HealthReport:
-    """Find out what is wrong with a project; settings that cannot be read are a finding, too."""
+    """Find out what is wrong with a project; unreadable settings are a finding, too."""
     root, program = Path(caller.workspace.root), find_own_program(caller)
     try:
         settings, warnings = read_settings(root, caller.around.variables)
@@ -106,7 +106,7 @@ def _look(caller: Caller, examination: doctor.Examination) -> HealthReport:
 
 
 def mend(caller: Caller, report: HealthReport) -> HealthReport:
-    """Fix, then examine again: a fix may cause a new finding, as new events make the view outdated."""
+    """Fix, then examine again: a fix may cause a new finding, for example an outdated view."""
     tried: set[str] = set()
     for _ in range(_ROUNDS):
         codes = {one.code for one in report.found if one.is_fixable}
@@ -123,7 +123,7 @@ def mend(caller: Caller, report: HealthReport) -> HealthReport:
 
 
 def sum_up_costs(caller: Caller, _: None) -> CostsResult:
-    """Sum up what Passdown measured of itself."""
+    """Sum up what the hooks measured."""
     root = Path(caller.workspace.root)
     settings = read_settings(root, caller.around.variables)[0]
     costs, skipped = doctor.read_costs(

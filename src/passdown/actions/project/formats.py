@@ -11,9 +11,9 @@ from passdown.records import record
 class FormatSummary:
     """A format."""
 
-    name: Annotated[str, "What it is called."]
+    name: Annotated[str, "Its name."]
     format_version: Annotated[int, "Its version."]
-    paths: Annotated[tuple[str, ...], "Where its documents usually are; the first is the most usual."]
+    paths: Annotated[tuple[str, ...], "Where its documents usually are; the most usual place first."]
     description: Annotated[str, "What it is for."]
 
 
@@ -30,7 +30,7 @@ class FormatSchema:
 
     name: Annotated[str, "The format."]
     format_version: Annotated[int, "Its version."]
-    schema: Annotated[Mapping[str, object], "The schema of `data` in the answer of a check."]
+    schema: Annotated[Mapping[str, object], "The schema of `data` in the output of `passdown check --json`."]
 
 
 @record

@@ -27,20 +27,22 @@ class ShownChange:
 
 @record
 class InstallRequest:
-    """How the plugin is to be installed."""
+    """How to install the plugin."""
 
     host: Annotated[str, "The name of the host."]
-    has_instructions: Annotated[bool, "Whether the project's file of instructions gets a block."] = False
-    edits: Annotated[bool | None, "Whether hooks judge edits; null to leave it as it is."] = None
-    permits: Annotated[bool, "Whether agents are allowed what recording takes."] = True
+    has_instructions: Annotated[
+        bool, "Whether to add a block to the project's instruction file for agents."
+    ] = False
+    edits: Annotated[bool | None, "Whether hooks check edits; null to leave it as it is."] = None
+    permits: Annotated[bool, "Whether to add the permissions that agents need to record."] = True
 
 
 @record
 class UninstallRequest:
-    """From which host the plugin is to be removed."""
+    """The host to remove the plugin from."""
 
     host: Annotated[str, "The name of the host."]
-    is_purge: Annotated[bool, "Whether the local data of the project is removed as well."] = False
+    is_purge: Annotated[bool, "Whether to remove the local data of the project as well."] = False
 
 
 def _tell_local(files: Sequence[PurgeableFile]) -> list[str]:
@@ -49,23 +51,23 @@ def _tell_local(files: Sequence[PurgeableFile]) -> list[str]:
 
 @record
 class InstallResult:
-    """What an install or its removal changes, or has changed if it is done."""
+    """What an install or uninstall changes, or has changed if it is done."""
 
     host: Annotated[str, "The name of the host."]
     done: Annotated[bool, "Whether it is done."]
     line: Annotated[str, "How hooks call Passdown."]
     changes: Annotated[tuple[ShownChange, ...], "The changes to the user's own files."]
     edits: Annotated[bool, "Whether hooks are called before edits and commands."]
-    files: Annotated[tuple[str, ...], "The files of the plugin that are written or removed."]
-    commands: Annotated[tuple[Command, ...], "What the host is asked to do."]
+    files: Annotated[tuple[str, ...], "The plugin files that are written or removed."]
+    commands: Annotated[tuple[Command, ...], "The commands of the host that are run."]
     local: Annotated[
         tuple[PurgeableFile, ...], "The local files of the project that are removed.", Form(_tell_local)
     ]
-    notes: Annotated[tuple[str, ...], "What the user should know."]
-    step: Annotated[str, "What is left for the user to do; empty if nothing."]
+    notes: Annotated[tuple[str, ...], "Notes for the user."]
+    step: Annotated[str, "What the user must still do; empty if nothing."]
     target: Annotated[installs.InstallTarget, "The host on this machine.", HIDDEN]
-    plan: Annotated[installs.InstallPlan, "What is to be done.", HIDDEN]
-    is_install: Annotated[bool, "Whether the plugin is installed, and not removed.", HIDDEN] = False
+    plan: Annotated[installs.InstallPlan, "The planned changes.", HIDDEN]
+    is_install: Annotated[bool, "Whether this is an install, not an uninstall.", HIDDEN] = False
     is_temporary: Annotated[bool, "Whether the program that hooks call may soon be gone.", HIDDEN] = False
     removed: Annotated[int, "How many local files were removed.", HIDDEN] = 0
 
@@ -79,13 +81,13 @@ def list_changes(plan: installs.InstallPlan) -> Sequence[ShownChange]:
 
 
 def find_own_program(caller: Caller) -> OwnProgram:
-    """Return how the caller started this program, so that a host can start it, too."""
+    """Return how the caller started this program, so that a host can start it the same way."""
     around = caller.around
     return OwnProgram(around.program, str(around.folder), around.variables)
 
 
 def plan_install(caller: Caller, request: InstallRequest) -> InstallResult:
-    """Find out what an install lacks; nothing is changed."""
+    """Find out what an install would change; nothing is changed yet."""
     root = Path(caller.workspace.root)
     target = open_install_target(
         request.host,
@@ -104,7 +106,7 @@ def plan_install(caller: Caller, request: InstallRequest) -> InstallResult:
 
 
 def plan_uninstall(caller: Caller, request: UninstallRequest) -> InstallResult:
-    """Find out what an install left on this machine, and in the project if asked; nothing is changed."""
+    """Find out what an uninstall would remove; nothing is changed yet."""
     target = open_install_target(request.host, find_own_program(caller))
     local: Sequence[PurgeableFile] = ()
     if request.is_purge:
@@ -134,14 +136,14 @@ def _describe(target: installs.InstallTarget, plan: installs.InstallPlan) -> Ins
 
 
 def install(caller: Caller, planned: InstallResult) -> InstallResult:
-    """Install as planned; raise an error if the host refuses, or a file has changed since."""
+    """Install as planned; raise an error if the host refuses or a file has changed since."""
     del caller
     installs.install(planned.target, planned.plan)
     return replace(planned, done=True)
 
 
 def uninstall(caller: Caller, planned: InstallResult) -> InstallResult:
-    """Uninstall as planned; what the host refuses is told, and the rest is done anyway."""
+    """Uninstall as planned; what the host refuses is reported, and the rest is done anyway."""
     for text in installs.uninstall(planned.target, planned.plan):
         caller.warn(text)
     return replace(planned, done=True, removed=purge(planned.local))

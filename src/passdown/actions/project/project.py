@@ -1,4 +1,4 @@
-"""Pause and resume a project, and sum up what was recorded about it."""
+"""Pause and resume a project, and sum up its metrics."""
 
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Final
@@ -21,22 +21,22 @@ class PauseResult:
     """Whether a project is paused."""
 
     is_paused: Annotated[bool, "Whether anything turns Passdown off here."]
-    changed: Annotated[bool, "Whether that is new."]
-    where: Annotated[tuple[str, ...], "What turns it off: the paths of marks, the name of a variable."]
-    mark: Annotated[pauses.Pause, "The mark that pauses the project.", HIDDEN] = _NO_MARK
+    changed: Annotated[bool, "Whether that changed now."]
+    where: Annotated[tuple[str, ...], "What turns it off: paths of marker files, or the name of a variable."]
+    mark: Annotated[pauses.Pause, "The marker file that pauses the project.", HIDDEN] = _NO_MARK
 
 
 @record
 class MetricsResult:
-    """What happened in the last days."""
+    """The metrics of the last days."""
 
     days: Annotated[int, "How many days."]
-    since: Annotated[datetime, "When they began.", SECONDS]
-    summary: Annotated["MetricsSummary", "What happened.", INLINE]
+    since: Annotated[datetime, "The start of that period.", SECONDS]
+    summary: Annotated["MetricsSummary", "The metrics.", INLINE]
 
 
 def pause(caller: Caller, _: None) -> PauseResult:
-    """Pause the project; it stays as it is if it is paused already."""
+    """Pause the project; nothing changes if it is already paused."""
     paused = pauses.pause(caller.workspace, caller.workspace.now())
     found = pauses.find_pauses(caller.workspace, caller.around.variables)
     return PauseResult(

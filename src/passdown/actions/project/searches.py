@@ -20,48 +20,48 @@ def _tell_index(index: IndexState) -> dict[str, object]:
 
 
 INDEX_STATE: Final = Form(_tell_index)
-"""How answers tell whether the search index has everything."""
+"""How the state of the search index is encoded."""
 
 
 @record
 class DocumentQuery:
-    """What to search for, and how much of it to tell."""
+    """What to search for, and how much of it to return."""
 
     text: Annotated[str, "The words."]
     kinds: Annotated[tuple[str, ...], "Only documents of these kinds; empty for all."] = ()
     agent: Annotated[str, "Only what this agent wrote."] = ""
     since: Annotated[str, "Only documents since a date or time, or an age."] = ""
-    limit: Annotated[int, "How many answers."] = 10
-    size: Annotated[int, "How long the line of an answer may be."] = 200
+    limit: Annotated[int, "How many results."] = 10
+    size: Annotated[int, "The maximum length of a result's line."] = 200
 
 
 @record
 class FoundDocument:
     """A document that was found."""
 
-    kind: Annotated[DocumentKind, "What it is."]
-    name: Annotated[str, "The event's id, or what the document is called."]
-    path: Annotated[str, "The file it lies in, from the root."]
+    kind: Annotated[DocumentKind, "Its kind."]
+    name: Annotated[str, "The event's id, or the name of the document."]
+    path: Annotated[str, "Its file, from the root."]
     at: Annotated[datetime, "When it was written.", MILLIS]
-    agent: Annotated[str | None, "Who wrote it, if that is known."]
-    is_retracted: Annotated[bool, "Whether it was taken back."]
-    line: Annotated[int, "The number of the line that shows why it was found."]
-    text: Annotated[str, "That line, cut."]
-    words: Annotated[tuple[str, ...], "The words of it that were searched for."]
-    command: Annotated[str, "The command that shows all of it."]
+    agent: Annotated[str | None, "Who wrote it, if known."]
+    is_retracted: Annotated[bool, "Whether it was retracted."]
+    line: Annotated[int, "The number of the matching line."]
+    text: Annotated[str, "The matching line, shortened."]
+    words: Annotated[tuple[str, ...], "The words in it that match."]
+    command: Annotated[str, "The command that shows the whole document."]
 
 
 @record
 class FoundDocuments:
-    """What was found: ledgers of running sessions, then the best."""
+    """The results: ledgers of running sessions first, then the best matches."""
 
-    matches: Annotated[tuple[FoundDocument, ...], "As many as were asked for."]
-    total: Annotated[int, "How many there are."]
-    is_least: Annotated[bool, "Whether there may be still more."]
+    matches: Annotated[tuple[FoundDocument, ...], "The results, up to the limit."]
+    total: Annotated[int, "How many results there are in all."]
+    is_least: Annotated[bool, "Whether there may be more than that."]
 
 
 def search(caller: Caller, request: DocumentQuery) -> FoundDocuments:
-    """Return the documents that hold every word."""
+    """Return the documents that contain every word."""
     since = read_since(request.since, caller.workspace.clock.now())
     wanted = SearchFilter(frozenset(map(DocumentKind, request.kinds)), request.agent, since)
     scope = open_search_scope(caller.workspace, cached=caller.around.limits.is_cached)

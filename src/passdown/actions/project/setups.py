@@ -1,4 +1,4 @@
-"""Set up a project: find out what is still to be chosen, plan, write what was shown."""
+"""Set up a project: find the open choices, plan the changes, and write what was shown."""
 
 import os
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from passdown.wiring.workspaces import Outside, open_workspace
 class FolderRequest:
     """Which folder to set up."""
 
-    is_here: Annotated[bool, "Whether it is that of the caller, and not the whole repository."] = False
+    is_here: Annotated[bool, "Whether to set up the caller's folder instead of the whole repository."] = False
 
 
 @record
@@ -40,12 +40,12 @@ class SetupFolder:
     """The folder to set up."""
 
     workspace: Annotated[Workspace, "The folder, with its settings.", HIDDEN]
-    is_decided: Annotated[bool, "Whether what is shared and committed was chosen before, or cannot be."]
+    is_decided: Annotated[bool, "Whether nothing is left to choose about sharing and committing."]
 
 
 @record
 class SetupWish:
-    """How a folder is to be set up."""
+    """How to set up a folder."""
 
     folder: Annotated[SetupFolder, "The folder."]
     choices: Annotated[SetupRequest, "What the user wants."]
@@ -53,7 +53,7 @@ class SetupWish:
 
 @record
 class SetupResult:
-    """What a project lacks, or lacked if it is written."""
+    """The changes that a project needs, or that were written."""
 
     root: Annotated[str, "The folder of the project."]
     is_private: Annotated[bool, "Whether all files are kept out of git."]
@@ -64,16 +64,16 @@ class SetupResult:
     sandboxes: Annotated[
         tuple[tuple[InstallTarget, InstallPlan], ...], "The changes to settings of hosts (C158).", HIDDEN
     ]
-    lacking: Annotated[tuple[Host, ...], "The hosts without the plugin, once it is written.", HIDDEN] = ()
+    lacking: Annotated[tuple[Host, ...], "The hosts without the plugin, after writing.", HIDDEN] = ()
 
     @property
     def is_in_git(self) -> bool:
-        """Whether the folder is in a repository."""
+        """Return whether the folder is in a repository."""
         return self.folder.workspace.git_documents is not None
 
 
 def find_folder(caller: Caller, request: FolderRequest) -> SetupFolder:
-    """Find the folder to set up, and what is still to be chosen."""
+    """Find the folder to set up, and whether there is something to choose."""
     folder, root = caller.around.folder, Path(caller.workspace.root)
     if request.is_here:
         root = folder
@@ -89,7 +89,7 @@ def find_folder(caller: Caller, request: FolderRequest) -> SetupFolder:
 
 
 def plan_setup(caller: Caller, request: SetupWish) -> SetupResult:
-    """Find out what a project lacks; nothing is changed."""
+    """Find out which changes a project needs; nothing is changed yet."""
     workspace = request.folder.workspace
     plan = setups.plan_setup(workspace, request.choices)
     sandboxes = tuple(_plan_sandboxes(caller, Path(workspace.root)))
@@ -109,7 +109,7 @@ def plan_setup(caller: Caller, request: SetupWish) -> SetupResult:
 
 
 def _plan_sandboxes(caller: Caller, root: Path) -> Iterator[tuple[InstallTarget, InstallPlan]]:
-    """Plan what lets the sandboxes of hosts write where sessions of the project record (C158)."""
+    """Plan how to let the sandboxes of hosts write where the project's sessions record (C158)."""
     try:
         for target in list_sandbox_targets(find_own_program(caller), root):
             plan = plan_sandbox(target)

@@ -1,4 +1,4 @@
-"""Decisions that did not know of each other, as answers tell them (C162)."""
+"""Contradicting decisions in answers (C162)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,9 +15,9 @@ class ContestedDecision:
 
     text: Annotated[str, "What was decided."]
     agent: Annotated[str, "Who decided it."]
-    session: Annotated[str | None, "The session that decided it, if that is known."]
+    session: Annotated[str | None, "The session that decided it, if known."]
     at: Annotated[datetime, "When.", MILLIS]
-    event: Annotated[str | None, "The hash of the event that told it."]
+    event: Annotated[str | None, "The hash of its event."]
     branch: Annotated[str | None, "The branch of the other checkout that has it."]
 
 
@@ -26,7 +26,7 @@ class ContestedKey:
     """A key under which several decisions are in force."""
 
     key: Annotated[str, "The key."]
-    decisions: Annotated[tuple[ContestedDecision, ...], "The decision that holds comes first."]
+    decisions: Annotated[tuple[ContestedDecision, ...], "The decisions; the one in force comes first."]
 
 
 def describe_contested(contested: Sequence[Sequence[Fact]]) -> tuple[ContestedKey, ...]:

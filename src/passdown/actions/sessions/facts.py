@@ -1,4 +1,4 @@
-"""State a fact, answer a question, take a fact back."""
+"""Record a fact, answer a question, retract a fact."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -27,22 +27,22 @@ class FactResult:
     """A fact that was recorded."""
 
     session: Annotated[str, "The session that states it."]
-    agent: Annotated[str, "What that session is called."]
+    agent: Annotated[str, "The name of its agent."]
     line: Annotated[int, "The number of its line in the journal."]
     kind: Annotated[str, "The kind of fact."]
     text: Annotated[str, "What it says."]
     ledger: Annotated[str, "The path of the ledger."]
-    is_ledger_written: Annotated[bool, "Whether the ledger shows it now."]
+    is_ledger_written: Annotated[bool, "Whether it is written to the ledger."]
     said: Annotated[NewFact, "The fact as it was recorded.", HIDDEN]
 
 
 @record
 class OldDecision:
-    """A decision that was made before."""
+    """An earlier decision."""
 
     text: Annotated[str, "What was decided."]
     agent: Annotated[str, "Who decided it."]
-    session: Annotated[str | None, "The session that decided it, if that is known."]
+    session: Annotated[str | None, "The session that decided it, if known."]
     at: Annotated[datetime, "When.", MILLIS]
 
 
@@ -59,23 +59,23 @@ class DecisionResult:
 
 @record
 class KeptComment:
-    """What an agent answered to an escalated gate, which only a person can lift (C154)."""
+    """An agent's answer to an escalated gate, kept as a comment: only a person can lift the gate (C154)."""
 
     fact: Annotated[FactResult, "The comment.", INLINE]
     question: Annotated[str, "The question of the gate."]
     is_answered: Annotated[bool, "Whether it is answered: never."]
-    because: Annotated[str, "Why the caller is no person."]
+    because: Annotated[str, "Why the caller does not count as a person."]
 
 
 @record
 class RetractedDecision:
-    """A decision that was taken back."""
+    """A decision that was retracted."""
 
     fact: Annotated[FactResult, "The retraction.", INLINE]
-    replaced: Annotated[OldDecision | None, "What it had replaced, if nothing else is decided now."]
-    still_decided: Annotated[tuple[OldDecision, ...], "What is in force under the same key."]
-    gone: Annotated[tuple[OldDecision, ...], "What of it is worth showing.", HIDDEN]
-    now: Annotated[datetime, "When it was taken back.", HIDDEN]
+    replaced: Annotated[OldDecision | None, "The decision that it had replaced, if no other is in force now."]
+    still_decided: Annotated[tuple[OldDecision, ...], "The decisions still in force under the same key."]
+    gone: Annotated[tuple[OldDecision, ...], "The retracted decisions that are worth showing.", HIDDEN]
+    now: Annotated[datetime, "When it was retracted.", HIDDEN]
 
 
 @record
@@ -90,10 +90,10 @@ class DecisionRequest:
 
 @record
 class DoneRequest:
-    """What is done."""
+    """Work that is done."""
 
     text: Annotated[str, "What is done; empty for the current work."] = ""
-    is_once: Annotated[bool, "Whether it must not be done again."] = False
+    is_once: Annotated[bool, "Whether it must never be repeated."] = False
 
 
 @record
@@ -106,7 +106,7 @@ class AnswerRequest:
 
 @record
 class RetractRequest:
-    """A fact to take back."""
+    """A fact to retract."""
 
     text: Annotated[str, "The fact, the start of it, a decision's key, or a failed test."]
     of_kind: Annotated[str, "The kind of fact; empty for any."] = ""
@@ -140,7 +140,7 @@ def decide(caller: Caller, request: DecisionRequest) -> DecisionResult:
 
 
 def finish_work(caller: Caller, request: DoneRequest) -> FactResult:
-    """Record what is done, and that it must not be done again; without a text, the current work is done."""
+    """Record what is done, and whether it must never be repeated; without a text, it is the current work."""
     account = need_session(caller)
     if not request.text and account.now is None:
         hint = 'say what is done: `passdown done "TEXT"`'
@@ -151,7 +151,7 @@ def finish_work(caller: Caller, request: DoneRequest) -> FactResult:
 
 
 def clear_now(caller: Caller, _request: None = None) -> FactResult:
-    """Record that nothing is being done now; the text is what was."""
+    """Record that there is no current work; the text is that of the former."""
     account = need_session(caller)
     was = account.now.text if account.now else ""
     kept = update_ledger(
@@ -165,7 +165,7 @@ def clear_now(caller: Caller, _request: None = None) -> FactResult:
 
 
 def answer(caller: Caller, request: AnswerRequest) -> FactResult | KeptComment:
-    """Answered the question or feedback that starts with a text: of this session, or open in the project."""
+    """Answer the question or feedback that begins with a text, of this session or open in the project."""
     account = _need_answering(caller, request.question)
     answered = [(one.key, (one.key,)) for one in account.of(FactKind.ANSWER)]  # a new answer replaces it
     waiting = _list_waiting(account.of)
@@ -185,7 +185,7 @@ def answer(caller: Caller, request: AnswerRequest) -> FactResult | KeptComment:
 
 
 def _need_answering(caller: Caller, question: str) -> Account:
-    """Find the session that keeps an answer; if several run, a person's answer goes to the one that asked."""
+    """Find the session that records an answer; of several, a person's answer goes to the one that asked."""
     try:
         return need_session(caller)
     except SeveralSessionsError:
@@ -197,7 +197,7 @@ def _need_answering(caller: Caller, question: str) -> Account:
 
 
 def _answer_gate(caller: Caller, account: Account, said: NewFact) -> FactResult | KeptComment:
-    """Let a person lift the escalation of a gate; keep what an agent answers as a comment (C154)."""
+    """Let a person lift the escalation of a gate; keep an agent's answer as a comment (C154)."""
     from passdown.core.work.gates import answer_escalation  # few questions are those of gates
 
     person = find_person(caller)
@@ -212,28 +212,28 @@ def _answer_gate(caller: Caller, account: Account, said: NewFact) -> FactResult 
 
 
 def _list_waiting(facts_of: Callable[[FactKind], Sequence[Fact]]) -> Sequence[Fact]:
-    """List the questions and the feedback that wait for an answer."""
+    """List the open questions and the unanswered feedback."""
     return [one for kind in (FactKind.QUESTION, FactKind.FEEDBACK) for one in facts_of(kind)]
 
 
 def _read_told(
     caller: Caller, account: Account, *, tells_peers: bool = False
 ) -> Callable[[FactKind], Sequence[Fact]]:
-    """Return the facts that a brief would tell, by their kind."""
+    """Return the facts that a brief would show, by kind."""
     from passdown.services.handover.briefs import read_brief_input  # most facts are the session's own
 
     return read_brief_input(caller.workspace, account, tells_peers=tells_peers).of
 
 
-# --- take back ----------------------------------------------------------------------------------------
+# --- retract ------------------------------------------------------------------------------------------
 
 
 def retract(caller: Caller, request: RetractRequest) -> FactResult | RetractedDecision:
-    """Take back the fact that starts with a text."""
+    """Retract the fact that begins with a text."""
     account = need_session(caller)
     of, name = _find_retracted(caller, account, request)
     if of is FactKind.QUESTION and is_escalation(name):
-        need_person(caller, "take back the question of an escalated gate", hint="a person answers it")
+        need_person(caller, "retract the question of an escalated gate", hint="a person answers it")
     said = NewFact(FactKind.RETRACTION, name, of.value)
     if of is FactKind.DECISION:
         return _retract_decision(caller, account, said, request.text)
@@ -243,12 +243,12 @@ def retract(caller: Caller, request: RetractRequest) -> FactResult | RetractedDe
 
 
 def _find_retracted(caller: Caller, account: Account, request: RetractRequest) -> tuple[FactKind, str]:
-    """Return the kind of the fact that is meant, and what names it.
+    """Return the kind of the fact to retract, and its name.
 
-    1. The session's own.
-    2. A decision of others that contradicts another one.
-    3. With a kind, what another session stated, or an earlier one.
-    4. The result of a test that a brief tells.
+    1. A fact of the session itself.
+    2. Another session's decision that contradicts a decision.
+    3. With a kind, a fact of another or earlier session.
+    4. The result of a test that a brief shows.
     """
     text, kind = request.text, FactKind(request.of_kind) if request.of_kind else None
     own = [fact for one in ([kind] if kind else RETRACTABLE) for fact in account.of(one)]
@@ -266,7 +266,7 @@ def _find_retracted(caller: Caller, account: Account, request: RetractRequest) -
 
 
 def _retract_decision(caller: Caller, account: Account, said: NewFact, text: str) -> RetractedDecision:
-    """Take a decision back; of decisions that contradict each other, the words of one take out that one."""
+    """Retract a decision; of decisions that contradict each other, the text of one retracts only that one."""
     from passdown.services.sessions.decisions import find_history, retract_only
 
     history = find_history(caller.workspace, account, said.text)
@@ -285,7 +285,7 @@ def _retract_decision(caller: Caller, account: Account, said: NewFact, text: str
 
 
 def _list_gone(account: Account, history: "KeyHistory", gone: Sequence[Fact]) -> Sequence[Fact]:
-    """Return what is taken out, unless it is only what the session itself decided."""
+    """Return the retracted decisions, unless they are only the session's own."""
     return [
         one for one in history.shown if one in gone and (history.contested or one.session != account.session)
     ]
@@ -298,7 +298,7 @@ def _find_contested(caller: Caller, text: str) -> str:
 
 
 def _find_result(caller: Caller, account: Account, text: str) -> str | None:
-    """Find the command of a test in the brief, by its text or by another way to spell it (C121)."""
+    """Find the command of a test in the brief, by its text or another spelling (C121)."""
     from passdown.core.test_names import name_of
 
     wanted = text.removeprefix(FAILED)
@@ -311,7 +311,7 @@ def _find_result(caller: Caller, account: Account, text: str) -> str | None:
 
 
 def _record(caller: Caller, account: Account, facts: Sequence[NewFact]) -> FactResult:
-    """Record facts; the first one is the answer."""
+    """Record facts; the first one is the result."""
     said = _clean(facts[0])
     kept = update_ledger(caller.workspace, account, [said, *facts[1:]])
     note_ledger_update(caller, kept)
@@ -349,9 +349,9 @@ def _old(fact: Fact) -> OldDecision:
 
 
 def _find(facts: Sequence[Fact], text: str) -> tuple[FactKind, str] | None:
-    """Find a fact by its text, the start of it, or a decision's key: its kind, and what names it there.
+    """Find a fact by its text, the start of it, or a decision's key; return its kind and its name.
 
-    A text that two kinds have is the first one's, as that of `done --once`.
+    If two kinds have the same text, as after `done --once`, the first one counts.
     """
     called: dict[str, tuple[FactKind, Sequence[str]]] = {}
     for kind in RETRACTABLE:
@@ -364,7 +364,7 @@ def _find(facts: Sequence[Fact], text: str) -> tuple[FactKind, str] | None:
 
 
 def _names(facts: Sequence[Fact]) -> Sequence[tuple[str, Sequence[str]]]:
-    """Return each text, and what it may be called: the prefixes that we add may be left out."""
+    """Return each text with its names: the prefixes that we add may be left out."""
     return [(one.text, (one.text, one.text.removeprefix(_PREFIXES.get(one.kind, "")))) for one in facts]
 
 
@@ -374,7 +374,7 @@ _PREFIXES: Final = MappingProxyType(
 
 
 def _choose(text: str, entries: Sequence[tuple[str, Sequence[str]]]) -> str | None:
-    """Return what a text names, by one of its names or the start of one; raise `UsageError` if many do."""
+    """Return the entry with a name that begins with a text; raise `UsageError` if there are several."""
     found = find_named(text, entries)
     if len(found) > 1:
         raise UsageError(f"several facts begin with {text[:60]!r}", hint="give more of the text")

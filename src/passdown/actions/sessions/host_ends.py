@@ -1,4 +1,4 @@
-"""The end of a host's session: one line is written, and the next start does the rest."""
+"""The end of a host's session: record it in one line; the next start does the rest."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 @record
 class HostEndRequest:
-    """How a host's session ends, and what lies about it in the local state."""
+    """How a host's session ends, and which local files it left."""
 
     cause: Annotated[str, "Why it ends, in the host's word."] = ""
-    has_level: Annotated[bool, "Whether it is stored how full its context is."] = False
-    has_signs: Annotated[bool, "Whether it is stored how it got worse."] = False
-    has_notice: Annotated[bool, "Whether something waits for its next prompt."] = False
+    has_level: Annotated[bool, "Whether its context level is stored."] = False
+    has_signs: Annotated[bool, "Whether signs that it got worse are stored."] = False
+    has_notice: Annotated[bool, "Whether a message waits for its next prompt."] = False
 
 
 def end_hosted(caller: Caller, request: HostEndRequest) -> None:
-    """Write the end of the session, or only a heartbeat if the host continues it under a new id.
+    """Record the end of the session, or only a heartbeat if the host continues it under a new id.
 
-    What is stored of its context is forgotten: the host will not use this id again.
+    What is stored about its context is deleted: the host will not use this id again.
     """
     workspace, name = caller.workspace, layout.session_file(caller.session)
     account = find_hosted(caller)
@@ -42,7 +42,7 @@ def end_hosted(caller: Caller, request: HostEndRequest) -> None:
         append_fact(workspace, account, said, Provenance.OBSERVED)
         ask_engine(caller, lambda coordination: _leave(caller, account.session, coordination))
     if request.has_level:
-        from passdown.services.handover.context_usage import forget_level  # not every host tells it
+        from passdown.services.handover.context_usage import forget_level  # not every host reports it
 
         forget_level(workspace, name)
     if request.has_signs:

@@ -15,7 +15,7 @@ from passdown.wiring.transcripts import open_source
 
 @record
 class ObserveRequest:
-    """What to look at beside git."""
+    """What to read besides git."""
 
     transcript: Annotated[Path | None, "The transcript of the session; null for git only."] = None
     host: Annotated[str, "The program that wrote it; empty to guess it from the name of the file."] = ""
@@ -26,10 +26,8 @@ class ObservedFacts:
     """How many facts were new."""
 
     session: Annotated[str, "The session that was observed."]
-    agent: Annotated[str, "What it is called."]
-    counts: Annotated[
-        Mapping[str, int], "How many of each kind: those that people are told of first.", INLINE
-    ]
+    agent: Annotated[str, "The name of its agent."]
+    counts: Annotated[Mapping[str, int], "How many of each kind; those shown to people come first.", INLINE]
     failed_tests: Annotated[int, "How many of the tests failed."]
     passed_over: Annotated[int, "How many lines of the transcript could not be read."]
 

@@ -1,4 +1,4 @@
-"""Publish what a session knows, as an event that every checkout can merge."""
+"""Publish the new facts of a session as an event that every checkout can merge."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @record
 class PublishRequest:
-    """What is to be published."""
+    """What to publish."""
 
-    phase: Annotated[str, "The number of the phase of which a checkpoint is saved; empty for none."] = ""
+    phase: Annotated[str, "The number of the phase whose checkpoint is saved; empty for none."] = ""
     state: Annotated[str, "The state of that phase."] = "validated"
     name: Annotated[str, "The name of that phase."] = ""
 
@@ -66,11 +66,11 @@ def _make_phase(request: PublishRequest) -> "Phase":
         state = read_state(request.state)
     except Malformed:
         hint = "use one of " + ", ".join(one.value for one in PhaseState)
-        raise UsageError(f"a phase has no state {request.state[:60]!r}", hint=hint) from None
+        raise UsageError(f"{request.state[:60]!r} is not a phase state", hint=hint) from None
     with suppress(Malformed):  # the error below says so
         if count := read_count(request.phase):
             return Phase(phase=count, name=request.name.strip(), state=state)
     raise UsageError(
-        f"a phase has no number {request.phase[:60]!r}",
+        f"{request.phase[:60]!r} is not a phase number",
         hint="number phases from 1, and name them with --name",
     )

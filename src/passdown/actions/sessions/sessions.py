@@ -1,4 +1,4 @@
-"""What a session is called, its signs of life, and its end."""
+"""The summary of a session, its heartbeat, and its end."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,20 +20,20 @@ if TYPE_CHECKING:  # most actions neither publish nor commit
 
 @record
 class SessionSummary:
-    """A session, as every answer that names one describes it."""
+    """A session, as every answer describes it."""
 
     session: Annotated[str, "Its id."]
-    agent: Annotated[str, "What it is called."]
+    agent: Annotated[str, "The name of its agent."]
     host: Annotated[str, "The program that the agent runs in."]
     checkout: Annotated[str, "The folder that it works in."]
     branch: Annotated[str, "The branch that it works on."]
     ledger: Annotated[str, "The path of its ledger."]
-    continues: Annotated[str | None, "The session that it goes on from."]
+    continues: Annotated[str | None, "The session that it continues."]
     started_at: Annotated[datetime | None, "When it started."]
-    touched_at: Annotated[datetime | None, "When it last gave a sign of life."]
+    touched_at: Annotated[datetime | None, "When it was last seen."]
     ended_at: Annotated[datetime | None, "When it ended."]
-    goal: Annotated[str | None, "What it is to achieve."]
-    now: Annotated[str | None, "What it is doing."]
+    goal: Annotated[str | None, "Its goal."]
+    now: Annotated[str | None, "Its current work."]
     track: Annotated[str | None, "The track that it works on."]
     task: Annotated[str | None, "The task that it works on."]
 
@@ -48,8 +48,8 @@ def summarize(account: Account) -> SessionSummary:
 def update_view(caller: Caller) -> None:
     """Update the local view after a start or an event, or leave it to the next hook (R131, R132).
 
-    1. As long as not all events were read, there is none: a view must not leave any out.
-    2. Without the cache nobody keeps a slower process from overwriting a newer view.
+    1. While some events are not read yet, no view is written: it must not leave any out.
+    2. Without the cache, a slower process could overwrite a newer view.
     """
     if caller.around.limits.is_cached:  # 2
         try:
@@ -63,7 +63,7 @@ def update_view(caller: Caller) -> None:
 
 
 def refresh_stream(caller: Caller, account: Account) -> None:
-    """Bring the document of the session's track up to date (R76)."""
+    """Update the document of the session's track (R76)."""
     if account.track:
         from passdown.services.handover import streams  # few sessions have a track
 
@@ -74,7 +74,7 @@ def refresh_stream(caller: Caller, account: Account) -> None:
 def commit_waiting(caller: Caller, triggers: "Sequence[CommitTrigger]") -> str | None:
     """Commit what sessions published, if the settings say so; return the commit, if one was made.
 
-    Only what the user must mend is told.
+    Only problems that the user must fix are reported.
     """
     from passdown.services.sessions import owed_commits
 
@@ -97,11 +97,11 @@ def find_pause(caller: Caller) -> str:
     return ", ".join(pause.by for pause in find_pauses(caller.workspace, caller.around.variables))
 
 
-# --- signs of life ------------------------------------------------------------------------------------
+# --- the heartbeat ------------------------------------------------------------------------------------
 
 
 def send_heartbeat(caller: Caller, _request: None = None) -> SessionSummary:
-    """Give a sign of life, and update the ledger."""
+    """Record a heartbeat, and update the ledger."""
     from passdown.services.sessions.sessions import touch
 
     return summarize(touch(caller.workspace, need_session(caller)))
@@ -124,11 +124,11 @@ class EndResult:
 
     session: Annotated[SessionSummary, "The session.", INLINE]
     event: Annotated[str | None, "The event that was published at its end."]
-    record: Annotated[str | None, "The record of its ledger."]
+    record: Annotated[str | None, "The archived record of its ledger."]
     commit: Annotated[str | None, "The commit, if one was made."]
     troubles: Annotated[tuple[str, ...], "What could not be done; the next start or end does it."]
     committed: Annotated["CommitOutcome", "Why there is no commit.", HIDDEN]
-    view: Annotated["WrittenView | None", "What became of the view.", HIDDEN]
+    view: Annotated["WrittenView | None", "What happened to the view.", HIDDEN]
 
 
 def end(caller: Caller, request: EndRequest) -> EndResult:
@@ -157,7 +157,7 @@ def end(caller: Caller, request: EndRequest) -> EndResult:
 
 
 def _leave(caller: Caller, account: Account) -> None:
-    """Release what a session holds that ended; otherwise it expires."""
+    """Release what an ended session holds; if that fails, it expires."""
     try:
         coordination = caller.workspace.find_coordination()
         if coordination is not None:

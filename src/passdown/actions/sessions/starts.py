@@ -1,4 +1,4 @@
-"""Start a session, or go on with the one that runs, with or without a brief."""
+"""Start a session or continue the running one, with or without a brief."""
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 
 @record
 class BeginRequest:
-    """What a start is to do."""
+    """What a start should do."""
 
-    start: Annotated[StartRequest, "The session to start, or to go on with."]
-    is_asked: Annotated[bool, "Whether a user asked for it, and the environment says for which session."] = (
-        False
-    )
+    start: Annotated[StartRequest, "The session to start or continue."]
+    is_asked: Annotated[bool, "Whether a user asked for it; the environment then names the session."] = False
     budget: Annotated["Budget | None", "How long a brief may be; None for none."] = None
-    has_history: Annotated[bool, "Whether the session still has what it was told before."] = False
+    has_history: Annotated[bool, "Whether the session still has its earlier conversation."] = False
     room: Annotated[int | None, "How many characters handoffs may take; None for any number."] = None
-    environment_file: Annotated[str, "The file that tells the host's shell the id; empty for none."] = ""
+    environment_file: Annotated[
+        str, "The file through which the host's shell gets the id; empty for none."
+    ] = ""
 
 
 def _list_ids(recovered: Sequence[RecoveredSession]) -> list[str]:
@@ -71,43 +71,46 @@ def _list_handoffs(news: "HandoffNews | None") -> list[object]:
 
 @record
 class JoinedTeam:
-    """What a session is told by those that it coordinates with."""
+    """What a session learns when it joins the coordination."""
 
     account: Annotated[Account, "The session."]
-    team: Annotated["TeamInput | None", "What the engine says, or a server said last."] = None
-    inherited: Annotated[Sequence[str], "What it goes on with that a dead session held."] = ()
-    trouble: Annotated[str, "Why it does not take part."] = ""
-    is_asked: Annotated[bool, "Whether the engine was asked: what a server said last may be old."] = False
+    team: Annotated["TeamInput | None", "The team, from the engine or from the last answer of a server."] = (
+        None
+    )
+    inherited: Annotated[Sequence[str], "What it takes over from a dead session."] = ()
+    trouble: Annotated[str, "Why it does not coordinate."] = ""
+    is_asked: Annotated[bool, "Whether the engine was asked; the last answer of a server may be old."] = False
 
 
 @record
 class StartResult:
-    """A session that runs."""
+    """A running session."""
 
     session: Annotated[SessionSummary, "The session.", INLINE]
     team: Annotated[str | None, "The team that it belongs to."]
     role: Annotated[str | None, "What it works on."]
-    is_new: Annotated[bool, "Whether it was started now."]
+    is_new: Annotated[bool, "Whether it was just started."]
     recovered: Annotated[
-        tuple[RecoveredSession, ...], "Sessions that did not end, and were ended now.", Form(_list_ids)
+        tuple[RecoveredSession, ...], "Sessions that did not end, and were just ended.", Form(_list_ids)
     ]
     archived: Annotated[tuple[str, ...], "The records of ledgers that were archived."]
-    others: Annotated[tuple[SessionSummary, ...], "The other sessions that run."]
-    commit: Annotated[str | None, "The commit of what ended sessions left."]
+    others: Annotated[tuple[SessionSummary, ...], "The other running sessions."]
+    commit: Annotated[str | None, "The commit of the records of ended sessions."]
     handoffs: Annotated["HandoffNews | None", "What others handed to it.", Form(_list_handoffs)]
-    started: Annotated[StartedSession, "What the service says of it.", HIDDEN]
-    joined: Annotated[JoinedTeam, "What those say that it coordinates with.", HIDDEN]
+    started: Annotated[StartedSession, "The result of the service.", HIDDEN]
+    joined: Annotated[JoinedTeam, "What it learned from the other sessions.", HIDDEN]
     brief: Annotated["SentBrief | None", "The brief, if it was asked for.", HIDDEN]
-    banner: Annotated[str, "What the user is told with it: newest events, goal and current work.", HIDDEN]
+    banner: Annotated[str, "The banner for the user: newest events, goal and current work.", HIDDEN]
     legacy: Annotated[str, "A document in the place of the view that we did not make.", HIDDEN]
+    is_in_git: Annotated[bool, "Whether the checkout is a git repository.", HIDDEN]
     now: Annotated[datetime, "When it was answered.", HIDDEN]
 
 
 def start(caller: Caller, request: BeginRequest) -> StartResult:
-    """Start a session, or go on with the one that runs; recover what did not end.
+    """Start a session or continue the running one; recover sessions that did not end.
 
-    What was handed to it counts as read once the answer was written. If a user asked for it, what ended
-    sessions left is committed first; hooks do that after they answered.
+    Handoffs to it count as read once the answer was written. If a user asked for the start, the records of
+    ended sessions are committed first; hooks do that after their answer.
     """
     workspace = caller.workspace
     asked = _find_asked(caller, request.start) if request.is_asked else request.start
@@ -120,7 +123,7 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
         with suppress(StorageError):
             append_line(request.environment_file, f"export PASSDOWN_SESSION={started.account.session}")
     if started.is_recorded:
-        from passdown.services.project.metrics import find_start_metrics  # usually there is nothing
+        from passdown.services.project.metrics import find_start_metrics  # usually there is none
 
         workspace.record_metrics(find_start_metrics(workspace, started))
     told = {one.handoff.id for one in news.told if one.handoff.id} if news else set[str]()
@@ -129,7 +132,7 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
     update_view(caller)
     commit: str | None = None
     if request.is_asked:
-        from passdown.services.sessions.owed_commits import AT_START  # hooks commit after they answered
+        from passdown.services.sessions.owed_commits import AT_START  # hooks commit after their answer
 
         commit = commit_waiting(caller, AT_START)
     if asked.mode and started.account.start.mode != asked.mode:
@@ -152,25 +155,26 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
         brief=sent,
         banner=banner,
         legacy=find_legacy(workspace),
+        is_in_git=workspace.repository.is_there(),
         now=workspace.now(),
     )
 
 
 @record
 class HostStart:
-    """A session that a host started, or why nothing of it can be recorded."""
+    """A session that a host started, or why it could not be recorded."""
 
-    result: Annotated[StartResult | None, "The session; None if it could not be recorded whole."]
-    brief: Annotated[str, "What it is told then."] = ""
+    result: Annotated[StartResult | None, "The session; None if it could not be fully recorded."]
+    brief: Annotated[str, "The brief in that case."] = ""
     trouble: Annotated[str, "Why it could not be recorded."] = ""
 
 
 def start_hosted(caller: Caller, request: BeginRequest) -> HostStart:
-    """Start or continue the session of a host, and brief it, even if nothing can be written."""
+    """Start or continue a host's session, and brief it even if nothing can be written."""
     try:
         return HostStart(result=start(caller, request))
     except CacheError:
-        raise  # it is done again without the cache
+        raise  # it is tried again without the cache
     except StorageError as trouble:
         caller.note_trouble(trouble.message)
         text = _brief_unrecorded(caller, request.budget) if request.budget else ""
@@ -178,7 +182,7 @@ def start_hosted(caller: Caller, request: BeginRequest) -> HostStart:
 
 
 def _brief_unrecorded(caller: Caller, budget: "Budget") -> str:
-    """Make a brief without writing anything but the cache, or not even that."""
+    """Make a brief without writing anything except the cache, or not even that."""
     try:
         return make_brief(caller, budget)
     except CacheError:  # a full disk has no space for it either
@@ -186,7 +190,7 @@ def _brief_unrecorded(caller: Caller, budget: "Budget") -> str:
 
 
 def make_brief(caller: Caller, budget: "Budget") -> str:
-    """Make a brief for the session of a host without recording that it was sent."""
+    """Make a brief for a host's session without recording that it was sent."""
     workspace = caller.workspace
     nonce = workspace.entropy.token(NONCE).hex()
     others = open_elsewhere(workspace, caller.around.limits)
@@ -194,7 +198,7 @@ def make_brief(caller: Caller, budget: "Budget") -> str:
 
 
 def _find_asked(caller: Caller, asked: StartRequest) -> StartRequest:
-    """Return what a user asks for, with the session that the environment names, if it fits."""
+    """Return the user's request, with the session that the environment names, if it fits."""
     host = open_hosts().find_caller(caller.around.variables)
     is_other = asked.is_new or asked.host_session or (host and asked.host not in {GENERIC, host.host})
     if not is_other:
@@ -205,7 +209,7 @@ def _find_asked(caller: Caller, asked: StartRequest) -> StartRequest:
 
 
 def _finish_dead(workspace: "Workspace") -> None:
-    """Finish what a command of a session that is gone began; nearly always there is none (C142)."""
+    """Finish interrupted commands of dead sessions; nearly always there are none (C142)."""
     if any(one.unfinished for one in read_open(workspace)):
         from passdown.services.coordination.finishing import finish_dead
 
@@ -213,7 +217,7 @@ def _finish_dead(workspace: "Workspace") -> None:
 
 
 def _take_in(workspace: "Workspace", started: StartedSession) -> StartedSession:
-    """Take in documents of others, if there are any (C147)."""
+    """Read in the documents of other tools, if there are any (C147)."""
     if not has_documents(workspace):
         return started
     from passdown.services.handover.streams import take_in_documents  # most projects have none
@@ -224,9 +228,9 @@ def _take_in(workspace: "Workspace", started: StartedSession) -> StartedSession:
 def _brief(
     caller: Caller, joined: JoinedTeam, others: "Sequence[tuple[Workspace, str]]", request: BeginRequest
 ) -> "tuple[SentBrief | None, str]":
-    """Brief the session, if that was asked for; also return what the user is told then.
+    """Brief the session if requested; also return the banner for the user.
 
-    The document of its track follows after the answer (R76).
+    The document of its track is updated after the answer (R76).
     """
     if request.budget is None:
         return None, ""
@@ -243,9 +247,9 @@ def _brief(
 
 
 def follow_start(caller: Caller) -> str:
-    """Commit what ended sessions left, if the settings say so, once the host was answered.
+    """Commit the records of ended sessions, if the settings say so, after the host was answered.
 
-    Returns why it was not committed, if the user should know.
+    Returns why they were not committed, if the user should know.
     """
     workspace = caller.workspace
     wanted = workspace.settings.commit
@@ -266,9 +270,9 @@ def follow_start(caller: Caller) -> str:
 def _find_handoffs(
     caller: Caller, account: Account, checkouts: "Sequence[Workspace]", request: BeginRequest
 ) -> "HandoffNews | None":
-    """Return what others handed to a session; usually nothing, and nothing more is loaded."""
+    """Return the handoffs to a session; usually there are none, and nothing more is loaded."""
     workspace = caller.workspace
-    # The join says that the engine does not answer; what could not be told is told by the next start.
+    # The join reports that the engine does not answer; the next start shows what is missing here.
     with suppress(PassdownError):
         places = [one for one in checkouts if has_handoffs(one)]
         if places or workspace.find_coordination() is not None:
@@ -285,7 +289,7 @@ def _find_handoffs(
 
 
 def _settle_handoffs(caller: Caller, account: Account, news: "HandoffNews") -> None:
-    """Mark handoffs as read that were shown; say what went wrong with them."""
+    """Mark the shown handoffs as read; report what went wrong with them."""
     troubles = list(news.troubles)
     if news.told:
         from passdown.services.coordination.addressed_handoffs import settle_handoffs
@@ -301,9 +305,9 @@ def _settle_handoffs(caller: Caller, account: Account, news: "HandoffNews") -> N
 def _join(
     caller: Caller, started: StartedSession, told: Collection[str], request: BeginRequest
 ) -> JoinedTeam:
-    """Let the session take part, if sessions coordinate here; nothing is opened otherwise.
+    """Join the coordination, if sessions coordinate here; otherwise nothing is opened.
 
-    `told` are the ids of messages that it is told otherwise.
+    `told` are the ids of messages that the session is shown in another way.
     """
     workspace = caller.workspace
     try:
@@ -314,18 +318,18 @@ def _join(
 
         arrival = arrive(workspace, started, coordination, told)
     except CacheError:
-        raise  # it is done again without the cache
+        raise  # it is tried again without the cache
     except PassdownError as found:  # the session has started
         return JoinedTeam(account=started.account, trouble=found.message)
     if request.budget:
-        drop_mail_notice(workspace, layout.session_file(request.start.host_session))  # the brief has it
+        drop_mail_notice(workspace, layout.session_file(request.start.host_session))  # the brief shows it
     inherited = arrival.inherited.resources if arrival.inherited else ()
     names = [name for _, name in inherited]
     return JoinedTeam(account=arrival.account, team=arrival.team, inherited=names, is_asked=True)
 
 
 def read_copied(caller: Caller, account: Account) -> "TeamInput | None":
-    """Return what a server said last about the team: hooks do not ask it themselves (C77)."""
+    """Return the last answer of a server about the team: hooks do not ask it themselves (C77)."""
     if not caller.workspace.has_server:
         return None
     from passdown.services.coordination.team_input import read_copied_team  # few projects have a server

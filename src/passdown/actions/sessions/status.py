@@ -1,4 +1,4 @@
-"""Who works here, who holds what, handoffs, index, and what waits for a commit."""
+"""Who works here, who holds what, handoffs, index, and what is not committed yet."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -44,9 +44,9 @@ LAST_WORK: Final = "last worked on"
 
 @record
 class StatusRequest:
-    """What the status is to tell."""
+    """What the status should include."""
 
-    shows_all: Annotated[bool, "Whether to tell of sessions that ended, too."] = False
+    shows_all: Annotated[bool, "Whether to include ended sessions."] = False
 
 
 def _tell_context(found: ContextReading | None) -> dict[str, object] | None:
@@ -59,22 +59,22 @@ def _tell_signals(signals: Sequence[Signal]) -> list[dict[str, str]]:
 
 @record
 class SessionStatus:
-    """A session, and how it stands."""
+    """A session and its state."""
 
     summary: Annotated[SessionSummary, "The session.", INLINE]
-    now: Annotated[str | None, "What it is doing; null for what it only was asked, once it ended."]
-    last_worked_on: Annotated[str | None, "What it worked on, if that is over."]
+    now: Annotated[str | None, "Its current work; for an ended session, null."]
+    last_worked_on: Annotated[str | None, "Its last work, once it ended."]
     state: Annotated[str, "live, stale or ended."]
-    ledger_updated_at: Annotated[datetime | None, "When it last stated something."]
+    ledger_updated_at: Annotated[datetime | None, "When it last recorded a fact."]
     ledger_age_seconds: Annotated[int | None, "How long ago that was."]
     context: Annotated[
-        ContextReading | None, "How full its context is, as hooks saw it.", Form(_tell_context)
+        ContextReading | None, "How full its context is, as measured by hooks.", Form(_tell_context)
     ]
     compactions: Annotated[int, "How often its context was compacted."]
-    signals: Annotated[tuple[Signal, ...], "What shows that it gets worse.", Form(_tell_signals)]
+    signals: Annotated[tuple[Signal, ...], "Signs that it is getting worse.", Form(_tell_signals)]
     choices: Annotated[tuple[TakeoverChoice, ...], "What can be done if it is stale."]
-    account: Annotated[Account, "All that it stated.", HIDDEN]
-    doing: Annotated[str, "What the current work is called: now, or last worked on.", HIDDEN]
+    account: Annotated[Account, "All its facts.", HIDDEN]
+    doing: Annotated[str, "The label of its work: now, or last worked on.", HIDDEN]
 
 
 @record
@@ -87,7 +87,7 @@ class HeldTask:
     session: Annotated[str, "The session that has it."]
     left: Annotated[float, "How many seconds its lease lasts."]
     fence: Annotated[int, "The fence of the lease."]
-    is_orphaned: Annotated[bool, "Whether the session gives no sign of life."]
+    is_orphaned: Annotated[bool, "Whether the session is silent."]
 
 
 @record
@@ -103,14 +103,14 @@ class HeldFile:
 
 @record
 class MemberStatus:
-    """A session that takes part in coordination."""
+    """A session in the coordination."""
 
     session: Annotated[str, "The session."]
-    agent: Annotated[str, "What it is called."]
+    agent: Annotated[str, "The name of its agent."]
     team: Annotated[str, "Its team."]
     role: Annotated[str, "Its role."]
     is_live: Annotated[bool, "Whether it is alive; the tasks of one that is silent may be taken over."]
-    silent: Annotated[float, "How many seconds ago it gave its last sign of life."]
+    silent: Annotated[float, "How many seconds ago it was last seen."]
     unread: Annotated[int, "How many messages it has not read."]
     tasks: Annotated[tuple[HeldTask, ...], "The tasks that it has.", HIDDEN]
     files: Annotated[tuple[HeldFile, ...], "The files that it holds.", HIDDEN]
@@ -124,16 +124,16 @@ class StandingOffer:
     task: Annotated[str, "The task."]
     agent: Annotated[str, "The agent that offers it."]
     session: Annotated[str, "The session that offers it."]
-    to: Annotated[str | None, "Whom it is offered to; null for anybody."]
-    left: Annotated[float, "In how many seconds it is over."]
+    to: Annotated[str | None, "Who may accept it; null for anybody."]
+    left: Annotated[float, "In how many seconds it expires."]
 
 
 @record
 class TeamStatus:
-    """What sessions share; nothing if nobody coordinates here, or the engine does not answer."""
+    """What sessions share; empty if none coordinate here, or if the engine does not answer."""
 
-    engine: Annotated[str | None, "The engine and how far it reaches, in words."] = None
-    members: Annotated[tuple[MemberStatus, ...], "The live ones first, and whoever was seen last."] = ()
+    engine: Annotated[str | None, "The engine and its reach, in words."] = None
+    members: Annotated[tuple[MemberStatus, ...], "The sessions: live ones first, then the last seen."] = ()
     tasks: Annotated[tuple[HeldTask, ...], "The tasks that they have."] = ()
     reservations: Annotated[Mapping[str, HeldFile], "Who holds which path (R213)."] = MappingProxyType({})
     offers: Annotated[tuple[StandingOffer, ...], "What is offered."] = ()
@@ -144,11 +144,11 @@ class TrackerStatus:
     """Where the tasks are kept, and how many of them are open."""
 
     kind: Annotated[str, "The kind of tracker: board or beads."]
-    name: Annotated[str, "The tracker in words, with its version."]
-    ready: Annotated[int, "How many can be claimed now."]
-    held: Annotated[int, "How many somebody works on."]
-    waiting: Annotated[int, "How many wait for another task, or for something outside."]
-    trouble: Annotated[str | None, "Why they could not be read."]
+    name: Annotated[str, "The tracker with its version, in words."]
+    ready: Annotated[int, "How many tasks can be claimed now."]
+    held: Annotated[int, "How many tasks are in progress."]
+    waiting: Annotated[int, "How many tasks wait for another task, or for something outside the tracker."]
+    trouble: Annotated[str | None, "Why the tasks could not be read."]
 
 
 @record
@@ -159,18 +159,20 @@ class StatusResult:
     handoffs: Annotated[HandoffCount, "How many handoffs there are.", members(last_at=SECONDS)]
     index: Annotated[IndexState, "How the search index compares with the files.", INDEX_STATE]
     paused_by: Annotated[str | None, "What pauses Passdown here."]
-    uncommitted: Annotated["UncommittedFiles | None", "What waits for a commit."]
+    uncommitted: Annotated["UncommittedFiles | None", "The files that are not committed yet."]
     team: Annotated[TeamStatus, "What sessions share.", INLINE]
-    tracker: Annotated[TrackerStatus | None, "The tracker; null if there is none, or nobody used it yet."]
-    outbox: Annotated[tuple[Mapping[str, object], ...], "What waits for the tracker."]
+    tracker: Annotated[
+        TrackerStatus | None, "The tracker; null if there is none, or if it is not in use yet."
+    ]
+    outbox: Annotated[tuple[Mapping[str, object], ...], "The changes queued for the tracker."]
     contested: Annotated[Sequence[Sequence[Fact]], "Decisions that contradict each other.", CONTESTED]
-    counted: Annotated[str, "How many files of each kind wait for a commit.", HIDDEN]
-    waiting: Annotated[Sequence[SharedOperation], "What waits for the tracker.", HIDDEN]
-    now: Annotated[datetime, "When this was seen.", HIDDEN]
+    counted: Annotated[str, "How many files of each kind are not committed yet.", HIDDEN]
+    waiting: Annotated[Sequence[SharedOperation], "The changes queued for the tracker.", HIDDEN]
+    now: Annotated[datetime, "When this was read.", HIDDEN]
 
 
 def status(caller: Caller, request: StatusRequest) -> StatusResult:
-    """Tell who works here, who holds what, and what waits; this changes nothing."""
+    """Return who works here, who holds what, and what is pending; change nothing."""
     workspace = caller.workspace
     accounts = read_accounts(workspace) if request.shows_all else read_open(workspace)
     rows = [(one, _find_state(workspace, one)) for one in accounts]
@@ -209,7 +211,7 @@ def _find_state(workspace: Workspace, account: Account) -> str:
 
 
 def _describe(workspace: Workspace, account: Account, state: str) -> SessionStatus:
-    """Tell how a session stands; a prompt is neither what it does nor what it did, once it ended."""
+    """Describe a session; once it ended, its last prompt no longer counts as its work."""
     text, doing = account.now.text if account.now else None, name_now(workspace, account)
     reading, signs = _read_context(workspace, account)
     updated = account.said_at
@@ -230,7 +232,7 @@ def _describe(workspace: Workspace, account: Account, state: str) -> SessionStat
 
 
 def _read_context(workspace: Workspace, account: Account) -> tuple[ContextReading | None, Degradation]:
-    """Return how full the context of a session is, and what shows that it gets worse, as hooks saw it."""
+    """Return how full a session's context is, and the signs that it gets worse, as measured by hooks."""
     names = [layout.session_file(one) for one in reversed(account.host_sessions)]
     readings = [read_level(workspace, name) for name in names]
     signs = [read_degradation(workspace, name) for name in names]
@@ -238,10 +240,10 @@ def _read_context(workspace: Workspace, account: Account) -> tuple[ContextReadin
 
 
 def _find_uncommitted(caller: Caller) -> "tuple[UncommittedFiles | None, str]":
-    """Return what waits for a commit, and how many files of each kind these are, in words."""
+    """Return the files that are not committed yet, and how many of each kind there are, in words."""
     try:
         found = find_uncommitted(caller.workspace)
-    except StorageError as error:  # the sessions are listed all the same
+    except StorageError as error:  # the sessions are listed anyway
         caller.warn(error.message)
         return None, ""
     return found, count_files(caller.workspace.settings.paths, found.paths) if found else ""
@@ -252,7 +254,7 @@ def _find_uncommitted(caller: Caller) -> "tuple[UncommittedFiles | None, str]":
 
 def _find_tasks(workspace: Workspace) -> "TaskOverview | None":
     """Return the open tasks; None without a tracker, or if the engine behind it does not answer."""
-    # Whoever looks for the sessions that coordinate says why.
+    # The reading of the team reports why.
     with suppress(StorageError, UsageError):
         return read_tasks(workspace)
     return None
@@ -262,13 +264,13 @@ def _find_team(caller: Caller, tasks: "TaskOverview | None") -> TeamStatus:
     try:
         coordination = caller.workspace.find_coordination()
         return TeamStatus() if coordination is None else _read_team(coordination, tasks)
-    except PassdownError as found:  # the sessions are listed all the same
+    except PassdownError as found:  # the sessions are listed anyway
         caller.warn(found.message, found.hint)
         return TeamStatus()
 
 
 def _read_team(coordination: "Coordination", tasks: "TaskOverview | None") -> TeamStatus:
-    """Return who takes part, and who holds which tasks and files."""
+    """Return which sessions coordinate, and who holds which tasks and files."""
     files = [describe(HeldFile, one, path=one.resource.name) for one in list_reservations(coordination)]
     held = [
         describe(HeldTask, one, id=one.task.task, title=one.task.title, session=one.holder)

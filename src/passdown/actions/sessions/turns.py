@@ -1,4 +1,4 @@
-"""What a host's turn did: record it, and publish it when due."""
+"""Record what a host's turn did, and publish it when due."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -43,28 +43,28 @@ _RESULTS: Final = ('"status"', '"beadUpdates"', '"bead_updates"')
 
 @record
 class HostTurnRequest:
-    """What a host says of a turn, of a compaction, or of a subagent that ended."""
+    """What a host reports about a turn, a compaction, or the end of a subagent."""
 
     host: Annotated[Host, "The host."]
     transcript: Annotated[str, "The path of its transcript."] = ""
-    message: Annotated[str, "What the agent or subagent said last."] = ""
+    message: Annotated[str, "The last message of the agent or subagent."] = ""
     subagent: Annotated[str, "The host's id of the subagent; empty for the session's own agent."] = ""
-    has_signs: Annotated[bool, "Whether earlier turns showed that the session gets worse."] = False
+    has_signs: Annotated[bool, "Whether earlier turns showed signs that the session gets worse."] = False
 
 
 @record
 class HostTurnResult:
     """What the user should know after a turn."""
 
-    context: Annotated[ContextReading | None, "How full the context is, if that is worth saying."] = None
+    context: Annotated[ContextReading | None, "How full the context is, if the user should know."] = None
     signals: Annotated[Sequence["Signal"], "Why the session just got worse; empty if it did not."] = ()
-    work: Annotated["WorkNews | None", "Gates that became due, and phases."] = None
-    has_results: Annotated[bool, "Whether results of subagents wait to be applied."] = False
+    work: Annotated["WorkNews | None", "Gates that became due, and new phases."] = None
+    has_results: Annotated[bool, "Whether there are results of subagents to apply."] = False
 
 
 @record
 class _SeenTurn:
-    """What the transcript shows of a turn."""
+    """What the transcript shows about a turn."""
 
     account: Account
     signals: "Sequence[Signal]" = ()
@@ -75,9 +75,9 @@ class _SeenTurn:
 def end_turn(caller: Caller, request: HostTurnRequest) -> HostTurnResult:
     """Record what the turn did, check that the brief arrived, and publish when due.
 
-    From 70 % on, the document of the track follows each turn (R76). A nearly full context is a reason to
-    publish, and a full one to notify the user (C38). The status line shows how full the context is; for a
-    host without one, this is said once per level.
+    From 70 % on, each turn updates the document of the track (R76). A nearly full context is a reason to
+    publish, and a full one to notify the user (C38). The status line shows how full the context is; in a host
+    without one, the user is told once per level.
     """
     source = _open_source(caller, request)
     source = source and replace(source, said=request.message)
@@ -114,7 +114,7 @@ def _publish_when_due(caller: Caller, account: Account, level: ContextLevel) -> 
 
 def _start(caller: Caller, request: HostTurnRequest) -> Account:
     """Start a session whose start the host did not report."""
-    from passdown.services.sessions.sessions import StartRequest, start_session  # it nearly always runs
+    from passdown.services.sessions.sessions import StartRequest, start_session  # it is nearly always running
 
     asked = StartRequest(host=request.host.name, host_session=caller.session)
     return start_session(caller.workspace, asked).account
@@ -155,14 +155,14 @@ def save(caller: Caller, request: HostTurnRequest) -> None:
     name = layout.session_file(caller.session)
     try:
         note_compaction(caller.workspace, name)
-    except StorageError as found:  # everything that matters is saved
+    except StorageError as found:  # everything important is saved
         caller.note_trouble(found.message)
     if not request.host.calls_after_compaction:
         leave_notice(caller.workspace, name)
 
 
 def _save_context(caller: Caller, account: Account) -> None:
-    """Write the anchored context, if the session said what has to be in it (C106)."""
+    """Write the session context, if the session recorded what it requires (C106)."""
     from passdown.services.work.session_contexts import save_if_complete  # a context is rarely nearly full
 
     if trouble := save_if_complete(caller.workspace, account):
@@ -170,7 +170,7 @@ def _save_context(caller: Caller, account: Account) -> None:
 
 
 def _publish(caller: Caller, account: Account, reason: str) -> None:
-    """Publish, or leave it to the next hook if another process is at it or not all events can be read now."""
+    """Publish, or leave it to the next hook if another process is publishing or some events are unread."""
     from passdown.services.sessions.publications import publish  # most turns publish nothing
 
     wanted = caller.workspace.settings.commit
@@ -186,9 +186,9 @@ def _publish(caller: Caller, account: Account, reason: str) -> None:
 
 
 def follow_turn(caller: Caller, *, may_commit: bool) -> str:
-    """Update the view with what was published, and commit it if it is time, once the host was answered.
+    """Update the view with what was published and commit it if due, after the host was answered.
 
-    Either may be left over from an earlier turn. Returns why it was not committed, if the user should know.
+    Both may be left over from an earlier turn. Returns why it was not committed, if the user should know.
     """
     if is_outdated(caller.workspace):
         update_view(caller)
@@ -204,9 +204,9 @@ def follow_turn(caller: Caller, *, may_commit: bool) -> str:
 
 
 def end_subagent(caller: Caller, request: HostTurnRequest) -> "KeptResult | None":
-    """Record what a subagent did, and keep the result that it returned; its session's transcript leads to it.
+    """Record what a subagent did, and save the result that it returned.
 
-    Nothing is applied here: that is for the agent of the session (R210).
+    Nothing is applied here: the agent of the session does that (R210).
     """
     account = find_hosted(caller)
     if account is None:
@@ -223,7 +223,7 @@ def _take_result(caller: Caller, account: Account, request: HostTurnRequest) -> 
 
     try:
         return take_result(caller.workspace, account, request.message, request.subagent)
-    except StorageError as found:  # the agent has the result before it, too
+    except StorageError as found:  # the agent has seen the result, too
         caller.note_trouble(found.message)
         return None
 
@@ -239,7 +239,7 @@ def _open_source(caller: Caller, request: HostTurnRequest) -> TranscriptSource |
 
 
 def _look(caller: Caller, account: Account, source: TranscriptSource | None) -> _SeenTurn:
-    """Record what is new in the transcript, and give a sign of life if that said nothing for five minutes."""
+    """Record what is new in the transcript; if nothing was for five minutes, record a heartbeat."""
     seen = _observe(caller, account, source)
     if not is_heartbeat_due(caller.workspace, seen.account):
         return seen
@@ -267,7 +267,7 @@ def _observe(caller: Caller, account: Account, source: TranscriptSource | None) 
 
 
 def _acknowledge(caller: Caller, account: Account, positions: Sequence[int]) -> None:
-    """Mark messages as read that a brief told and the transcript shows; others are told again (C90)."""
+    """Mark messages as read if the transcript shows the brief with them; others are sent again (C90)."""
     from passdown.services.coordination.addressed_handoffs import settle_told  # few sessions coordinate
     from passdown.services.coordination.mail import acknowledge
 
@@ -278,14 +278,14 @@ def _acknowledge(caller: Caller, account: Account, positions: Sequence[int]) -> 
 
 
 def _renew(caller: Caller, account: Account, coordination: "Coordination", paths: Sequence[str]) -> None:
-    """Use the reservations of files again that the session edited (C80)."""
+    """Renew the reservations of the files that the session edited (C80)."""
     from passdown.services.coordination.reservations import renew_edited  # few sessions coordinate
 
     renew_edited(caller.workspace, account, coordination, paths)
 
 
 def _record_metrics(caller: Caller, commands: Sequence[str], work: "WorkNews | None") -> None:
-    """Record phases that are over, and the tracker's commands that the agent ran by itself."""
+    """Record finished phases, and the tracker commands that the agent ran by itself."""
     manual = [command for command in commands if _TRACKER in command]
     ended = work.ended if work else ()
     if manual or ended:
@@ -296,12 +296,12 @@ def _record_metrics(caller: Caller, commands: Sequence[str], work: "WorkNews | N
 
 
 def _judge(caller: Caller, signals: "Sequence[Signal]") -> "Sequence[Signal]":
-    """Store the signs of a turn that the session gets worse; return them when it just did."""
+    """Store the signs that the session gets worse; return them if it just got worse."""
     from passdown.services.handover.degradation import note_signals  # most turns have no signs
 
     try:
         is_worse = note_signals(caller.workspace, layout.session_file(caller.session), signals)
-    except StorageError as found:  # the facts of the turn are safe, and are published next
+    except StorageError as found:  # the facts of the turn are saved, and are published next
         caller.note_trouble(found.message)
         return ()
     return signals if is_worse else ()

@@ -1,1 +1,1 @@
-"""How a session works: preflight, gates, loops, phases, the tracker."""
+"""The work of a session: preflight, gates, loops, phases, the tracker."""

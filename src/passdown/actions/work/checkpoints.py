@@ -1,4 +1,4 @@
-"""Save phases of work, and go on from them."""
+"""Save phases of work, and resume from them."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -38,9 +38,9 @@ PHASE: Final = members(name=OR_NULL, detail=OR_NULL)
 
 @record
 class CheckpointRequest:
-    """A phase, and how far it is."""
+    """A phase and its state."""
 
-    phase: Annotated[Phase, "The phase; without a name, it has the one that it had."]
+    phase: Annotated[Phase, "The phase; without a name, it keeps its name."]
     stream: Annotated[str, "The stream document, by its name or path; empty for that of the track."] = ""
 
 
@@ -49,21 +49,19 @@ class ValidationRequest:
     """A phase to validate."""
 
     phase: Annotated[int, "Its number."]
-    name: Annotated[str, "Its name; empty for the one that it has."] = ""
-    test: Annotated[str, "The command, which somebody saw and agreed to; empty to look for the last one."] = (
-        ""
-    )
-    told: Annotated[Callable[[CommandRun], None], "Is told at once how it ended."] = ignore_run
+    name: Annotated[str, "Its name; empty to keep it."] = ""
+    test: Annotated[str, "The command that the user agreed to; empty to find the last one."] = ""
+    told: Annotated[Callable[[CommandRun], None], "Is called at once with the outcome."] = ignore_run
 
 
 @record
 class ResumeRequest:
-    """A checkpoint to go on from."""
+    """A checkpoint to resume from."""
 
     stream: Annotated[str, "The stream document, by its name or path; empty for that of the track."] = ""
-    agreed: Annotated[Sequence[str], "The tests that somebody saw and agreed to."] = ()
-    goes_on: Annotated[bool, "Whether to go on though a test ends differently."] = False
-    told: Annotated[Callable[[CommandRun], None], "Is told at once how each of them ended."] = ignore_run
+    agreed: Annotated[Sequence[str], "The tests that the user saw and agreed to."] = ()
+    goes_on: Annotated[bool, "Whether to resume although a test gives another result."] = False
+    told: Annotated[Callable[[CommandRun], None], "Is called at once with each outcome."] = ignore_run
 
 
 @record
@@ -72,13 +70,13 @@ class CheckpointResult:
 
     phase: Annotated[Phase, "The phase.", INLINE, PHASE]
     stream: Annotated[str | None, "The stream document that shows it."]
-    event: Annotated[str | None, "The event that tells it."]
+    event: Annotated[str | None, "The event with it."]
     commit: Annotated[str | None, "The commit, if one was made."]
 
 
 @record
 class PlannedTest:
-    """What a validation is going to run."""
+    """The test that a validation will run."""
 
     command: Annotated[str, "The command."]
 
@@ -88,9 +86,9 @@ class ResumePoint:
     """A checkpoint, and what changed since."""
 
     path: Annotated[str, "Its stream document."]
-    drift: Annotated[HandoffDrift, "What is different now."]
-    tests: Annotated[Sequence[RepeatedTest], "The tests that are run again."]
-    left_out: Annotated[Sequence[str], "Tests of which parts stayed on another machine."]
+    drift: Annotated[HandoffDrift, "What changed since."]
+    tests: Annotated[Sequence[RepeatedTest], "The tests to run again."]
+    left_out: Annotated[Sequence[str], "Tests that cannot run here, because parts of them were left out."]
     validated: Annotated[Phase | None, "The last phase that was validated."]
 
 
@@ -107,20 +105,20 @@ class RepeatedRun:
 
 @record
 class ChangedCheckpoint:
-    """A checkpoint that nobody went on from: a test of it ends differently."""
+    """A checkpoint that was not resumed, because a test gives another result."""
 
-    resumed: Annotated[bool, "Whether somebody went on: no."]
+    resumed: Annotated[bool, "Whether it was resumed: no."]
     exit_code_then: Annotated[int | None, "The exit code that the test had."]
     exit_code_now: Annotated[int, "The exit code that it has."]
     tests: Annotated[Sequence[RepeatedRun], "All tests that were run."]
-    changed: Annotated[RepeatedRun, "The first one that ends differently.", HIDDEN]
+    changed: Annotated[RepeatedRun, "The first one with another result.", HIDDEN]
 
 
 @record
 class ResumedCheckpoint:
-    """A checkpoint that the session goes on from."""
+    """A checkpoint that the session resumed from."""
 
-    resumed: Annotated[bool, "Whether it goes on: yes."]
+    resumed: Annotated[bool, "Whether it was resumed: yes."]
     next: Annotated[Phase | None, "The phase that is in progress now; null if all are validated.", PHASE]
     tests: Annotated[Sequence[RepeatedRun], "All tests that were run."]
     commit: Annotated[str | None, "The commit, if one was made.", HIDDEN]
@@ -132,22 +130,22 @@ def _join_pairs(pairs: Sequence[Pair]) -> Mapping[str, str]:
 
 @record
 class ProgressResult:
-    """The phases of a piece of work, and where to go on."""
+    """The phases of a piece of work, and where to resume."""
 
     phases: Annotated[Sequence[Phase], "The phases.", PHASE]
-    now: Annotated[str | None, "What is being done."]
+    now: Annotated[str | None, "The current work."]
     retries: Annotated[int | None, "How often the phase failed."]
-    max_retries: Annotated[int | None, "How often it may."]
+    max_retries: Annotated[int | None, "How often it may fail."]
     last_failure: Annotated[str | None, "Why it failed last."]
     validation: Annotated[ValidationState, "What was run.", members(others=HIDDEN)]
-    resume: Annotated[Sequence[Pair], "Where to go on.", Form(_join_pairs)]
+    resume: Annotated[Sequence[Pair], "Where to resume.", Form(_join_pairs)]
 
 
 # --- save ---------------------------------------------------------------------------------------------
 
 
 def save(caller: Caller, request: CheckpointRequest) -> CheckpointResult:
-    """Save how far a phase is."""
+    """Save the state of a phase."""
     phase, stream = request.phase, _name_stream(caller, request.stream)
     saved, commit = save_phase(caller, need_session(caller), phase, stream=stream)
     return _describe_saved(saved, commit, phase, phase.detail)
@@ -206,7 +204,7 @@ def _describe_saved(
 
 
 def _name_stream(caller: Caller, text: str) -> str:
-    """Return the name of a stream, or the path of its document from the root, wherever we are called."""
+    """Return the name of a stream, or the path of its document from the root, in any current folder."""
     if not text.endswith(".md"):
         return text
     full = Path(os.path.normpath(caller.around.folder / text))
@@ -216,11 +214,11 @@ def _name_stream(caller: Caller, text: str) -> str:
     return path if path and caller.workspace.documents.exists(path) else text.removeprefix("./")
 
 
-# --- go on --------------------------------------------------------------------------------------------
+# --- resume -------------------------------------------------------------------------------------------
 
 
 def plan_resume(caller: Caller, request: ResumeRequest) -> ResumePoint:
-    """Return what changed since a checkpoint, and the tests that are run again."""
+    """Return what changed since a checkpoint, and the tests to run again."""
     stream = _name_stream(caller, request.stream)
     review = services.find_resume_point(caller.workspace, find_running(caller), stream)
     tests = list_repeated(review.handoff)
@@ -234,7 +232,7 @@ def plan_resume(caller: Caller, request: ResumeRequest) -> ResumePoint:
 
 
 def resume(caller: Caller, request: ResumeRequest) -> ResumedCheckpoint | ChangedCheckpoint:
-    """Go on from a checkpoint, if its tests still end as they did."""
+    """Resume from a checkpoint if its tests still give the same result."""
     workspace, account = caller.workspace, find_running(caller)
     review = services.find_resume_point(workspace, account, _name_stream(caller, request.stream))
     tests = [one for one in list_repeated(review.handoff) if is_whole(one.command)]
@@ -266,7 +264,7 @@ def resume(caller: Caller, request: ResumeRequest) -> ResumedCheckpoint | Change
 
 
 def show(caller: Caller, stream: str) -> ProgressResult:
-    """Show the phases of the session, or of a stream document, and where to go on."""
+    """Show the phases of the session or of a stream document, and where to resume."""
     account = find_running(caller)
     progress = services.read_progress(caller.workspace, account, _name_stream(caller, stream))
     checkpoint = progress.checkpoint or Checkpoint()

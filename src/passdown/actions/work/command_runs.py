@@ -1,4 +1,4 @@
-"""Run commands that were found in documents, after somebody saw them and agreed (C102)."""
+"""Run commands that were found in documents, after the user saw them and agreed (C102)."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated
@@ -12,15 +12,15 @@ from passdown.wiring.programs import open_programs
 
 
 def ignore_run(_: CommandRun) -> None:
-    """Say nothing about a command that ended."""
+    """Ignore the outcome of a command."""
 
 
 @record
 class RunRequest:
     """Commands to run."""
 
-    lines: Annotated[Sequence[CommandLine], "The lines that somebody saw and agreed to."]
-    told: Annotated[Callable[[CommandRun], None], "Is told at once how each of them ended."] = ignore_run
+    lines: Annotated[Sequence[CommandLine], "The lines that the user saw and agreed to."]
+    told: Annotated[Callable[[CommandRun], None], "Is called at once with each outcome."] = ignore_run
 
 
 def run_lines(caller: Caller, request: RunRequest) -> Sequence[CommandRun]:
@@ -33,6 +33,6 @@ def run_lines(caller: Caller, request: RunRequest) -> Sequence[CommandRun]:
 
 
 def need_agreed(commands: Sequence[str], agreed: Sequence[str]) -> None:
-    """Raise a UsageError if somebody agreed to other commands than these."""
+    """Raise a UsageError unless the user agreed to exactly these commands."""
     if [*commands] != [*agreed]:
-        raise UsageError("the commands changed since they were shown", hint="repeat it to see them")
+        raise UsageError("the commands changed since they were shown", hint="run it again to see them")

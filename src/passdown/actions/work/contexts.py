@@ -23,16 +23,16 @@ class SavedFile:
     """A context that was saved."""
 
     path: Annotated[str, "Its path from the root."]
-    backup: Annotated[str | None, "Where the text is kept that was there and could not be read."]
+    backup: Annotated[str | None, "The copy of an unreadable old file."]
 
 
 @record
 class CheckedContext:
-    """Whether a saved context keeps its contract."""
+    """Whether a saved context is complete."""
 
     path: Annotated[str, "Its path from the root."]
-    is_kept: Annotated[bool, "Whether it does."]
-    problems: Annotated[Sequence[Problem], "What was found."]
+    is_kept: Annotated[bool, "Whether it is complete."]
+    problems: Annotated[Sequence[Problem], "What is wrong."]
     is_there: Annotated[bool, "Whether there is one.", HIDDEN]
 
 
@@ -52,7 +52,7 @@ def save(caller: Caller, request: SaveContextRequest) -> SavedFile:
 
 
 def check(caller: Caller, _request: None = None) -> CheckedContext:
-    """Check that a saved context keeps its contract."""
+    """Check that a saved context is complete."""
     path, found = recall_context(caller.workspace, find_running(caller))
     problems = found.problems if found else ()
     is_kept = found is not None and all(one.severity is not Severity.ERROR for one in problems)

@@ -1,4 +1,4 @@
-"""What people said that nobody has answered yet."""
+"""List and dismiss unanswered feedback."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,21 +14,21 @@ from passdown.wiring.workspaces import open_elsewhere
 
 @record
 class ListedFeedback:
-    """Feedback that waits for an answer."""
+    """Unanswered feedback."""
 
     id: Annotated[str, "Its id."]
     text: Annotated[str, "What was said."]
     at: Annotated[datetime, "When.", SECONDS]
-    agent: Annotated[str, "Who took it down."]
-    told: Annotated[tuple[str, ...], "The agents that were shown it, the first one first."]
-    ledger: Annotated[str | None, "The loop ledger in which it stands."]
+    agent: Annotated[str, "Who recorded it."]
+    told: Annotated[tuple[str, ...], "The agents that saw it, in that order."]
+    ledger: Annotated[str | None, "The loop ledger that contains it."]
 
 
 @record
 class FeedbackResult:
-    """The feedback that waits."""
+    """All unanswered feedback."""
 
-    feedback: Annotated[Sequence[ListedFeedback], "The oldest first."]
+    feedback: Annotated[Sequence[ListedFeedback], "The feedback, oldest first."]
     now: Annotated[datetime, "When it was listed.", HIDDEN]
 
 
@@ -41,7 +41,7 @@ class DismissedFeedback:
 
 
 def list_all(caller: Caller, _request: None = None) -> FeedbackResult:
-    """List the feedback that nobody has answered."""
+    """List the unanswered feedback."""
     workspace = caller.workspace
     found = list_feedback(workspace, find_author(caller), open_elsewhere(workspace))
     listed = [describe(ListedFeedback, one, one.fact) for one in found]
@@ -49,7 +49,7 @@ def list_all(caller: Caller, _request: None = None) -> FeedbackResult:
 
 
 def dismiss(caller: Caller, wanted: str) -> DismissedFeedback:
-    """Let feedback wait no longer, by its id or how it begins."""
+    """Dismiss feedback, by its id or the start of its text."""
     account = need_session(caller)
     fact, kept = dismiss_feedback(caller.workspace, account, wanted, open_elsewhere(caller.workspace))
     note_ledger_update(caller, kept)

@@ -1,4 +1,4 @@
-"""The validation gates of a track: list them, check one, say how it ended."""
+"""The quality gates of a track: list them, run one, record its result."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -22,11 +22,11 @@ from passdown.services.work.plan_commands import CommandRun
 class GateEntry:
     """A result of a gate."""
 
-    status: Annotated[str, "How it ended."]
+    status: Annotated[str, "Its result."]
     notes: Annotated[str | None, "What was found."]
     at: Annotated[datetime, "When.", SECONDS]
-    agent: Annotated[str, "Who judged it."]
-    provenance: Annotated[Provenance, "Whether commands were run, or it is somebody's word."]
+    agent: Annotated[str, "Who recorded it."]
+    provenance: Annotated[Provenance, "Whether commands were run, or it is a manual review."]
 
 
 @record
@@ -37,7 +37,7 @@ class ListedGate:
     status: Annotated[str | None, "Its last result."]
     notes: Annotated[str | None, "What was found then."]
     due: Annotated[str | None, "Why it is due."]
-    history: Annotated[Sequence[GateEntry], "Every result that the session knows, the oldest first."]
+    history: Annotated[Sequence[GateEntry], "Every result that the session knows, oldest first."]
 
 
 @record
@@ -71,48 +71,48 @@ class GateRequest:
 
     gate: Annotated[str, "Its name."]
     only_warns: Annotated[bool, "Whether a failure is a warning."] = False
-    skips_preflight: Annotated[bool, "Whether not to look at what can be in the way."] = False
-    agreed: Annotated[Sequence[str], "The commands that somebody saw and agreed to."] = ()
-    told: Annotated[Callable[[CommandRun], None], "Is told at once how each of them ended."] = ignore_run
+    skips_preflight: Annotated[bool, "Whether to skip the preflight."] = False
+    agreed: Annotated[Sequence[str], "The commands that the user saw and agreed to."] = ()
+    told: Annotated[Callable[[CommandRun], None], "Is called at once with each outcome."] = ignore_run
 
 
 @record
 class GateWord:
-    """What somebody says of a gate."""
+    """A manual review of a gate."""
 
     gate: Annotated[str, "Its name."]
     note: Annotated[str, "What was checked, or is wrong."]
     has_passed: Annotated[bool, "Whether it passes."]
-    skips_preflight: Annotated[bool, "Whether not to look at what can be in the way."] = False
+    skips_preflight: Annotated[bool, "Whether to skip the preflight."] = False
 
 
 @record
 class EscalatedGate:
-    """A gate that only a person can let go on."""
+    """A gate that only a person can lift."""
 
     gate: Annotated[str, "Its name."]
     track: Annotated[str, "The track."]
-    status: Annotated[str | None, "Its result: none."]
+    status: Annotated[str | None, "Its result: none yet."]
     question: Annotated[str, "What a person must decide."]
 
 
 @record
 class GatePlan:
-    """What a gate is going to run."""
+    """The commands that a gate will run."""
 
     gate: Annotated[str, "Its name."]
     status: Annotated[str | None, "Its result: none yet."]
     commands: Annotated[Sequence[str], "The commands."]
-    lines: Annotated[Sequence[CommandLine], "The commands, as they are understood.", HIDDEN]
+    lines: Annotated[Sequence[CommandLine], "The commands, as they were parsed.", HIDDEN]
 
 
 @record
 class GateQuestion:
-    """A gate that somebody has to judge."""
+    """A gate that needs a manual review."""
 
     gate: Annotated[str, "Its name."]
     status: Annotated[str | None, "Its result: none yet."]
-    asks: Annotated[str, "What to judge."]
+    asks: Annotated[str, "What to review."]
     left_out: Annotated[Sequence[str], "What was not checked."]
 
 
@@ -127,20 +127,20 @@ class GateRun:
 
 @record
 class GateOutcome:
-    """How a gate ended."""
+    """The result of a gate."""
 
     gate: Annotated[str, "Its name."]
     track: Annotated[str, "The track."]
-    status: Annotated[GateStatus, "How it ended."]
+    status: Annotated[GateStatus, "Its result."]
     notes: Annotated[str | None, "What was found."]
     left_out: Annotated[Sequence[str], "What was not checked."]
     attempts: Annotated[int, "How often it failed in this session since it last passed."]
-    question: Annotated[str | None, "What a person must decide now."]
-    commands: Annotated[Sequence[GateRun], "What was run."]
-    stops: Annotated[bool, "Whether the work may not go on.", HIDDEN]
+    question: Annotated[str | None, "What a person must decide now; null if nothing."]
+    commands: Annotated[Sequence[GateRun], "The commands that were run."]
+    stops: Annotated[bool, "Whether the work must stop.", HIDDEN]
 
 
-# --- look ---------------------------------------------------------------------------------------------
+# --- list ---------------------------------------------------------------------------------------------
 
 
 def list_all(caller: Caller, _request: None = None) -> GateList:
@@ -161,7 +161,7 @@ def show(caller: Caller, gate: str) -> GateDetails:
 
 
 def _need_running(caller: Caller) -> Account:
-    """Find the session whose gates are looked at, which starts none."""
+    """Find the session whose gates are shown; start none."""
     account = find_ready(caller)
     if account is None:
         hint = "start one: `passdown start --track TRACK`"
@@ -182,11 +182,11 @@ def _describe(state: services.GateState) -> ListedGate:
     )
 
 
-# --- judge --------------------------------------------------------------------------------------------
+# --- run ----------------------------------------------------------------------------------------------
 
 
 def plan(caller: Caller, request: GateRequest) -> GatePlan | EscalatedGate:
-    """Return the commands that a gate is going to run."""
+    """Return the commands that a gate will run."""
     account = _prepare(caller, is_skipped=request.skips_preflight)
     services.need_gate(request.gate)
     if escalated := _find_escalated(caller, account, request.gate):
@@ -196,7 +196,7 @@ def plan(caller: Caller, request: GateRequest) -> GatePlan | EscalatedGate:
 
 
 def run(caller: Caller, request: GateRequest) -> GateOutcome | GateQuestion | EscalatedGate:
-    """Check a gate: count what can be counted, and run the commands that verify the plan."""
+    """Run a gate: count open items, and run the commands that verify the plan."""
     workspace = caller.workspace
     account = _prepare(caller, is_skipped=request.skips_preflight)
     services.need_gate(request.gate)
@@ -216,7 +216,7 @@ def run(caller: Caller, request: GateRequest) -> GateOutcome | GateQuestion | Es
 
 
 def state(caller: Caller, request: GateWord) -> GateOutcome | EscalatedGate:
-    """Record that somebody says that a gate passes or fails."""
+    """Record a manual review of a gate."""
     account = _prepare(caller, is_skipped=request.skips_preflight)
     services.need_gate(request.gate)
     choice = services.choose_mode(caller.workspace)
@@ -239,7 +239,7 @@ def _find_escalated(caller: Caller, account: Account, gate: str) -> EscalatedGat
 
 
 def describe_verdict(judged: services.JudgedGate, runs: Sequence[CommandRun] = ()) -> GateOutcome:
-    """Return how a gate ended."""
+    """Return the result of a gate."""
     commands = [
         GateRun(command=one.line.text, exit=one.code if one.code >= 0 else None, ended=one.ended)
         for one in runs

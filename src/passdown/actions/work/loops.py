@@ -53,7 +53,7 @@ class AppendRequest:
     """A turn to add to a loop."""
 
     turn: Annotated[TurnRequest, "The turn."]
-    skips_preflight: Annotated[bool, "Whether not to look at what can be in the way."] = False
+    skips_preflight: Annotated[bool, "Whether to skip the preflight."] = False
 
 
 @record
@@ -73,13 +73,13 @@ class AppendedTurn:
     path: Annotated[str, "The ledger, from the root."]
     turn: Annotated[int, "Its number."]
     answered: Annotated[Sequence[FeedbackEntry], "The feedback that it answers."]
-    left: Annotated[Sequence[FeedbackEntry], "Feedback of this loop that still waits."]
+    left: Annotated[Sequence[FeedbackEntry], "Feedback of this loop that is still open."]
     advice: Annotated[str | None, "What the user should know about its cycles."]
 
 
 @record
 class FeedbackRequest:
-    """Feedback for the last turn of a loop."""
+    """Feedback on the last turn of a loop."""
 
     change: Annotated[str, "The change."]
     loop: Annotated[str, "The loop."]
@@ -88,52 +88,52 @@ class FeedbackRequest:
 
 @record
 class ChangeEntry:
-    """A change, and where it goes on."""
+    """A change and its next step."""
 
     change: Annotated[str, "Its name."]
-    phase: Annotated[ChangePhase, "How far it is."]
+    phase: Annotated[ChangePhase, "Its phase."]
     lane: Annotated[Lane, "Its lane."]
     mode: Annotated[RunMode, "Its mode."]
     is_approved: Annotated[bool, "Whether a person approved its proposal."]
-    task: Annotated[str | None, "The task that is at work."]
-    next_loop: Annotated[str | None, "The loop in which it goes on."]
-    is_run: Annotated[bool, "Whether an agent can go on now."]
-    goes_on: Annotated[bool, "Whether an agent goes on to the next phase without asking."]
+    task: Annotated[str | None, "The task in progress."]
+    next_loop: Annotated[str | None, "The loop of its next step."]
+    is_run: Annotated[bool, "Whether an agent can continue now."]
+    goes_on: Annotated[bool, "Whether an agent continues with the next phase without asking."]
     advice: Annotated[str, "What to do next, in words."]
     loops: Annotated[Sequence[LoopSummary], "Its loops.", members(result=OR_NULL, last=HIDDEN)]
 
 
 @record
 class ChangeList:
-    """Changes, the one that changed last first."""
+    """Changes, the last changed first."""
 
     changes: Annotated[Sequence[ChangeEntry], "The changes."]
 
 
 @record
 class ChangeRequest:
-    """A change to go on with, or to finish."""
+    """A change to continue or finish."""
 
     change: Annotated[str, "Its name."]
-    skips_preflight: Annotated[bool, "Whether not to look at what can be in the way."] = False
+    skips_preflight: Annotated[bool, "Whether to skip the preflight."] = False
 
 
 @record
 class ShownFeedback:
-    """Feedback that waits for a turn."""
+    """Open feedback."""
 
     id: Annotated[str, "Its id."]
-    text: Annotated[str, "Where it stands, and what it says."]
+    text: Annotated[str, "Its place and its text."]
     at: Annotated[datetime, "When it was left.", HIDDEN]
 
 
 @record
 class ContinuedChange:
-    """Where a change goes on, and the feedback that waits."""
+    """The next step of a change, and its open feedback."""
 
     change: Annotated[ChangeEntry, "The change.", INLINE]
     last_turn: Annotated[Turn | None, "The last turn of the loop.", Form(to_data)]
-    feedback: Annotated[Sequence[ShownFeedback], "The feedback that waits, the oldest first."]
+    feedback: Annotated[Sequence[ShownFeedback], "The open feedback, oldest first."]
     path: Annotated[str, "The ledger of the loop.", HIDDEN]
     now: Annotated[datetime, "When it was shown.", HIDDEN]
 
@@ -145,7 +145,7 @@ class ApprovedChange:
     change: Annotated[str, "Its name."]
     is_approved: Annotated[bool, "Whether it is approved: yes."]
     state: Annotated[str, "The state of the change, from the root."]
-    is_new: Annotated[bool, "Whether it was not before."]
+    is_new: Annotated[bool, "Whether that changed now."]
 
 
 @record
@@ -153,9 +153,9 @@ class FinishedChange:
     """A change that is finished."""
 
     change: Annotated[str, "Its name."]
-    phase: Annotated[ChangePhase, "How far it is: finished."]
+    phase: Annotated[ChangePhase, "Its phase: finished."]
     state: Annotated[str, "The state of the change, from the root."]
-    is_new: Annotated[bool, "Whether it was not before."]
+    is_new: Annotated[bool, "Whether that changed now."]
     folder: Annotated[str, "The folder of its ledgers.", HIDDEN]
 
 
@@ -163,7 +163,7 @@ class FinishedChange:
 
 
 def open_loop(caller: Caller, request: OpenRequest) -> OpenedChange:
-    """Open a loop of a change, or begin a change."""
+    """Open a loop of a change, or start a change."""
     opened = loops.open_loop(caller.workspace, request)
     account = find_author(caller)
     if account is not None:
@@ -194,7 +194,7 @@ def append(caller: Caller, request: AppendRequest) -> AppendedTurn:
 
 
 def leave_feedback(caller: Caller, request: FeedbackRequest) -> FeedbackEntry:
-    """Leave feedback for the last turn of a loop; that of a person belongs to no session."""
+    """Leave feedback on the last turn of a loop; a person's feedback belongs to no session."""
     account = None if find_person(caller).is_person else find_author(caller)
     left = loops.leave_feedback(caller.workspace, account, request.change, request.loop, request.text)
     return describe(FeedbackEntry, left)
@@ -204,13 +204,13 @@ def leave_feedback(caller: Caller, request: FeedbackRequest) -> FeedbackEntry:
 
 
 def status(caller: Caller, change: str) -> ChangeList:
-    """List the changes, their loops, and the feedback that waits; or only one change."""
+    """List the changes, their loops, and open feedback; or only one change."""
     found = [summarize(caller.workspace, change)] if change else list_changes(caller.workspace)
     return ChangeList(changes=[_describe(one) for one in found])
 
 
 def go_on(caller: Caller, request: ChangeRequest) -> ContinuedChange:
-    """Show where a change goes on; the next turn of the session answers the feedback that it is shown."""
+    """Show the next step of a change; the next turn of the session answers the feedback that it is shown."""
     workspace, name = caller.workspace, request.change
     found = summarize(workspace, name)
     account = find_ready(caller)
@@ -238,7 +238,7 @@ def go_on(caller: Caller, request: ChangeRequest) -> ContinuedChange:
 
 
 def _find_shown(found: ChangeSummary) -> LoopSummary | None:
-    """Return the loop in which a change goes on; if that is not open yet, the one that it came to last."""
+    """Return the loop of a change's next step; if that is not open yet, its latest loop."""
     if found.route.loop is None:
         return None
     wanted = (found.route.loop, find_last(found.facts.loops))
@@ -246,7 +246,7 @@ def _find_shown(found: ChangeSummary) -> LoopSummary | None:
 
 
 def approve(caller: Caller, change: str) -> ApprovedChange:
-    """Approve the proposal of a change; only a person may, in every mode."""
+    """Approve the proposal of a change; only a person may do this, in every mode."""
     need_change(caller.workspace, change)
     hint = f"ask the user to run `passdown loop approve {change}`"
     need_person(caller, f"approve the proposal of {change}", hint=hint)
@@ -256,7 +256,7 @@ def approve(caller: Caller, change: str) -> ApprovedChange:
 
 
 def finish(caller: Caller, request: ChangeRequest) -> FinishedChange:
-    """Finish a change: all tasks are done, it is reconciled, and no feedback of it waits."""
+    """Finish a change: all tasks are done, it is reconciled, and it has no open feedback."""
     workspace, change = caller.workspace, request.change
     need_change(workspace, change)  # before a session is started for it
     account = prepare_freely(caller, need_session(caller), is_skipped=request.skips_preflight)

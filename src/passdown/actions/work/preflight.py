@@ -1,4 +1,4 @@
-"""Look at everything that can be in the way before a session works; other actions do it once (C107)."""
+"""Check that nothing blocks a session before it works; other actions do this once (C107)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -20,51 +20,53 @@ if TYPE_CHECKING:  # a session needs the rest once
 
 @record
 class TrackRequest:
-    """The track that a session is to work on."""
+    """The track that a session should work on."""
 
     track: Annotated[str, "The track; empty for that of the session."] = ""
     choice: Annotated[str, "What to do if another session has it: continue, wait or force."] = ""
-    agent: Annotated[str, "The session that a person chose of several; empty if none was."] = ""
+    agent: Annotated[str, "The session that a person chose among several; empty if none."] = ""
 
 
 @record
 class PreflightResult:
-    """What a preflight came to."""
+    """The outcome of a preflight."""
 
-    session: Annotated[str | None, "The session; null if none was started yet."]
-    agent: Annotated[str | None, "What it is called."]
+    session: Annotated[str | None, "The session; null if none is running."]
+    agent: Annotated[str | None, "The name of its agent."]
     mode: Annotated[str, "SA if it works alone, MA if several do."]
-    steps: Annotated["Sequence[PreflightStep]", "What each step came to, in their order."]
+    steps: Annotated["Sequence[PreflightStep]", "The outcome of each step, in order."]
     held: Annotated[Held | None, "Who has the track, if the session did not get it."]
-    choices: Annotated[tuple[str, ...], "What can be done about that, if somebody can be asked.", HIDDEN]
+    choices: Annotated[tuple[str, ...], "The choices to offer, if a person can be asked.", HIDDEN]
 
 
 class PreparedTrack(NamedTuple):
-    """A session that is to be bound to a track."""
+    """A session that will be bound to a track."""
 
     account: Account
     held: Held | None = None
-    """Who has the track, if it may not be bound."""
+    """Who has the track, if it cannot be bound."""
     steps: "Sequence[PreflightStep]" = ()
     choices: tuple[str, ...] = ()
-    """What can be done about that, if somebody can be asked; then the steps are not told yet."""
+    """The choices to offer, if a person can be asked; the steps are then not reported yet."""
 
 
 @record
 class LockedTrack:
-    """What came of locking a track."""
+    """The outcome of locking a track."""
 
-    step: Annotated["PreflightStep", "What is said of it."]
+    step: Annotated["PreflightStep", "The step to report."]
     held: Annotated[Held | None, "Who has the track, if the session did not get it."]
 
 
 def preflight(caller: Caller, request: TrackRequest) -> PreflightResult:
-    """Do the preflight of a session; without one only look: nothing is locked or done."""
+    """Run the preflight of a session; without one, only look: nothing is locked or changed."""
     from passdown.services.work.preflight import look_ahead, run_preflight
 
     account = find_ready(choose_session(caller, request.agent))
     if account is None and request.choice:
-        raise UsageError("no session is running here that could have a track", hint="run `passdown start`")
+        raise UsageError(
+            "no session is running here, so no track can be locked", hint="run `passdown start` first"
+        )
     wanted = _read_request(caller, account or Account(), request)
     if account is None:
         report = look_ahead(caller.workspace, wanted)
@@ -86,12 +88,12 @@ def choose_session(caller: Caller, agent: str) -> Caller:
 
 
 def list_agents(caller: Caller, _request: None = None) -> Sequence[str]:
-    """Return the sessions here that a person may choose from; none if no person asks."""
+    """Return the sessions here that a person may choose from; none if the caller is no person."""
     return sorted(one.agent for one in list_here(caller.workspace)) if find_person(caller).is_person else ()
 
 
 def _list_choices(caller: Caller, held: Held | None, choice: str) -> tuple[str, ...]:
-    """Return what can be done about a track that another session has; nothing if nobody can be asked."""
+    """Return the choices about a track that another session has; none if no person can be asked."""
     if held is None or choice or not caller.around.has_terminal():
         return ()
     from passdown.services.coordination.track_locks import LockChoice
@@ -111,9 +113,10 @@ def lock(caller: Caller, request: TrackRequest) -> LockedTrack:
 
 
 def prepare(caller: Caller, account: Account, *, is_skipped: bool) -> Account:
-    """Do the preflight, if the session has not done it yet, for an action that asks the tracker itself.
+    """Run the preflight once per session, for an action that calls the tracker itself.
 
-    Only what is in the way is told; the action says what failed. Who else has the track does not stop it.
+    Only blocking steps are reported; the action itself reports a failing tracker. A track that another
+    session has does not stop it.
     """
     if is_skipped or account.is_prepared:
         return account
@@ -123,7 +126,7 @@ def prepare(caller: Caller, account: Account, *, is_skipped: bool) -> Account:
 
 
 def prepare_freely(caller: Caller, account: Account, *, is_skipped: bool) -> Account:
-    """Do the preflight of an action that does without a tracker: nothing stops it (R21)."""
+    """Run the preflight of an action that needs no tracker: nothing stops it (R21)."""
     if is_skipped or account.is_prepared:
         return account
     try:
@@ -136,7 +139,7 @@ def prepare_freely(caller: Caller, account: Account, *, is_skipped: bool) -> Acc
 
 
 def prepare_track(caller: Caller, account: Account, request: TrackRequest) -> PreparedTrack:
-    """Do the preflight for a track that is to be bound, or lock it if the preflight was done before."""
+    """Run the preflight for a track to bind, or only lock the track if the preflight ran before."""
     from passdown.services.work.preflight import PreflightRequest, check_lock
 
     if account.is_prepared and request.track == account.track:
@@ -154,7 +157,7 @@ def prepare_track(caller: Caller, account: Account, request: TrackRequest) -> Pr
 
 
 def _tell(caller: Caller, found: PreparedTrack, request: TrackRequest) -> PreparedTrack:
-    """Let the caller know what is in the way, unless somebody is asked about it first."""
+    """Report what blocks the caller, unless a person is asked about it first."""
     choices = _list_choices(caller, found.held, request.choice)
     if not choices:
         _note_steps(caller, found.steps)
@@ -179,7 +182,7 @@ def _run(caller: Caller, account: Account, request: TrackRequest | None = None) 
 
 
 def _read_request(caller: Caller, account: Account, request: TrackRequest) -> "PreflightRequest":
-    """Return what the service is asked for: also handoffs that wait for others for long."""
+    """Return the request for the service, with the handoffs that others have not read for long."""
     from passdown.services.coordination.addressed_handoffs import find_handoffs
     from passdown.services.work.preflight import PreflightRequest
 
@@ -190,7 +193,7 @@ def _read_request(caller: Caller, account: Account, request: TrackRequest) -> "P
 
 
 def _read_choice(caller: Caller, choice: str) -> "LockChoice | None":
-    """Return what to do about a track that another session has; only a person may take it."""
+    """Return what to do about a track that another session has; only a person may force it."""
     if not choice:
         return None
     from passdown.services.coordination.track_locks import LockChoice
@@ -202,7 +205,7 @@ def _read_choice(caller: Caller, choice: str) -> "LockChoice | None":
 
 
 def _note_steps(caller: Caller, steps: "Sequence[PreflightStep]") -> None:
-    """Let the caller know what is in the way, each text once."""
+    """Report what blocks the caller, each text once."""
     notable = {one.text: one for one in reversed(steps) if one.is_notable}
     for one in reversed(notable.values()):
         caller.note(NoticeKind.STEP, step=one.step, text=one.text)

@@ -1,4 +1,4 @@
-"""The test-first cycle: begin one of its phases, or show them."""
+"""The test-first cycle: start one of its phases, or show them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,16 +15,16 @@ from passdown.services.work.tdd import begin_phase
 
 @record
 class PhaseResult:
-    """What came of beginning a phase."""
+    """The outcome of starting a phase."""
 
     session: Annotated[str, "The session."]
     task: Annotated[str | None, "The task that it works on."]
-    phase: Annotated[TddPhase, "The phase that it is in now."]
-    changed: Annotated[bool, "Whether it was in another one before."]
+    phase: Annotated[TddPhase, "Its phase now."]
+    changed: Annotated[bool, "Whether that is a new phase."]
     warning: Annotated[str | None, "What is unusual about the order."]
-    note: Annotated[str | None, "What is noted on the task."]
-    noted: Annotated[bool, "Whether the tracker has the note; if not, a later command adds it."]
-    agent: Annotated[str, "What the session is called.", HIDDEN]
+    note: Annotated[str | None, "The note on the task."]
+    noted: Annotated[bool, "Whether the tracker has the note; if not, it is queued for a later command."]
+    agent: Annotated[str, "The name of the session's agent.", HIDDEN]
 
 
 @record
@@ -34,21 +34,21 @@ class ListedPhase:
     phase: Annotated[str, "The phase."]
     task: Annotated[str | None, "The task that the session had."]
     began: Annotated[datetime, "When it began.", SECONDS]
-    why: Annotated[str | None, "What shows it."]
+    why: Annotated[str | None, "The evidence for it."]
 
 
 @record
 class CycleResult:
     """The test-first cycle of a session."""
 
-    phase: Annotated[str | None, "The phase that it is in."]
+    phase: Annotated[str | None, "Its phase now."]
     followed: Annotated[bool, "Whether the cycle is followed."]
     skipped: Annotated[str | None, "Why its task has no phases."]
-    phases: Annotated[Sequence[ListedPhase], "The phases so far, the oldest first."]
+    phases: Annotated[Sequence[ListedPhase], "The phases so far, oldest first."]
 
 
 def begin(caller: Caller, phase: TddPhase) -> PhaseResult:
-    """Say that a phase begins: state and journal first, then the note on the task."""
+    """Start a phase: update state and journal first, then the note on the task."""
     from passdown.services.project.metrics import make_phase_metrics  # `claim` loads the options of `tdd`
 
     begun = begin_phase(caller.workspace, need_session(caller), phase)
@@ -67,7 +67,7 @@ def begin(caller: Caller, phase: TddPhase) -> PhaseResult:
 
 
 def show(caller: Caller, _request: None = None) -> CycleResult:
-    """Show the phases of the session; there are none without one."""
+    """Show the phases of the session; without a session, there are none."""
     account = find_ready(caller) or Account()
     return CycleResult(
         phase=account.tdd or None,

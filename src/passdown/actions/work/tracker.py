@@ -1,4 +1,4 @@
-"""What the tracker has to do, wherever it is: list its tasks, exchange them, drop a change that waits."""
+"""Use the tracker: list its tasks, sync them, drop a queued change."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -24,17 +24,17 @@ class ListingRequest:
 
 @record
 class ListedTasks:
-    """Tasks, the first to be claimed first."""
+    """Tasks, in the order in which they are claimed."""
 
     tasks: Annotated[Sequence[TaskState], "The tasks."]
-    warning: Annotated[str | None, "Why they are not known."]
-    waiting: Annotated[Sequence[TaskState], "The open tasks, if they were asked for.", HIDDEN] = ()
-    unknown: Annotated[str, "Why those are not known.", HIDDEN] = ""
+    warning: Annotated[str | None, "Why the tasks could not be read."]
+    waiting: Annotated[Sequence[TaskState], "The open tasks, if requested.", HIDDEN] = ()
+    unknown: Annotated[str, "Why the open tasks could not be read.", HIDDEN] = ""
 
 
 @record
 class SyncResult:
-    """What an exchange with others came to."""
+    """The outcome of a sync."""
 
     tracker: Annotated[str, "The kind of tracker."]
     synced: Annotated[str, "What was done, in words."]
@@ -42,16 +42,16 @@ class SyncResult:
 
 @record
 class DroppedChange:
-    """A change that no longer waits for the tracker."""
+    """A queued change that was dropped."""
 
-    dropped: Annotated[Mapping[str, object], "The change as it was."]
-    said: Annotated[str, "What it was, in words.", HIDDEN]
-    note: Annotated[str, "The note that it was to add.", HIDDEN]
+    dropped: Annotated[Mapping[str, object], "The change."]
+    said: Annotated[str, "The change, in words.", HIDDEN]
+    note: Annotated[str, "The note that it would have added.", HIDDEN]
 
 
 def find_author(caller: Caller) -> Account | None:
-    """Return the session that says something about a task; a person may, with several sessions or none."""
-    with suppress(SeveralSessionsError):  # nobody has to say which of them it is
+    """Return the session that acts on a task; None for a person, with several sessions or none."""
+    with suppress(SeveralSessionsError):  # the caller need not choose one of them
         return find_running(caller)
     return None
 
@@ -80,13 +80,13 @@ def list_known(caller: Caller, request: ListingRequest) -> ListedTasks:
 
 
 def sync(caller: Caller, _request: None = None) -> SyncResult:
-    """Let the tracker exchange tasks with others."""
+    """Sync the tracker with its remote."""
     done = tracker_changes.sync(caller.workspace, find_author(caller))
     return SyncResult(tracker=caller.workspace.tracker.about.kind, synced=done)
 
 
 def drop(caller: Caller, name: str) -> DroppedChange:
-    """Give up a change that waits for the tracker, by its id."""
+    """Drop a change that is queued for the tracker, by its id."""
     found = tracker_changes.drop_change(caller.workspace, find_author(caller), name)
     described = describe_operation(found, caller.workspace.now())
     return DroppedChange(dropped=described, said=found.said, note=found.note)

@@ -1,4 +1,4 @@
-"""Call an action for a command: print what the user should know, and settle it once the answer is out."""
+"""Call an action for a command, print its notices, and finish it once the answer is out."""
 
 import os
 import sys
@@ -29,22 +29,22 @@ _WORDS: Final[Mapping[NoticeKind, str]] = MappingProxyType(
         NoticeKind.TROUBLE: "{text}",
         NoticeKind.NO_CACHE: "{reason}; continuing without it",
         NoticeKind.SESSION_STARTED: "no session was running here; started {agent}",
-        NoticeKind.HOST_SESSION_STARTED: "this session of {host} was not known yet; started {agent}",
+        NoticeKind.HOST_SESSION_STARTED: "this {host} session is new here; started {agent}",
         NoticeKind.NAMED_SESSION_STARTED: (
-            "there was no session {name}, which PASSDOWN_SESSION names; started {agent}"
+            "no session is called {name} (set in PASSDOWN_SESSION); started {agent}"
         ),
-        NoticeKind.UNKNOWN_HOST: "unknown host {host}; it is recorded as given",
-        NoticeKind.MODE_KEPT: "{agent} stays in the mode it started with: {mode}",
-        NoticeKind.LEDGER_EDITED: "took in {edits} of {ledger}",
+        NoticeKind.UNKNOWN_HOST: "unknown host {host}; recorded as given",
+        NoticeKind.MODE_KEPT: "{agent} keeps the mode it started with: {mode}",
+        NoticeKind.LEDGER_EDITED: "recorded {edits} from {ledger}",
         NoticeKind.LEDGER_ELSEWHERE: "{agent} works in {place}; its ledger is updated there",
         NoticeKind.LEDGER_PROBLEM: "{ledger}:{line}: {field}: {problem}; the ledger was not changed",
         NoticeKind.VIEW_NOT_UPDATED: "the view was not updated: {reason}",
         NoticeKind.NOT_COMMITTED: "not committed: {reason}",
-        NoticeKind.STAYS_UNREAD: "they stay unread: {reason}",
+        NoticeKind.STAYS_UNREAD: "the messages stay unread: {reason}",
         NoticeKind.STEP: "{step}: {text}",
-        NoticeKind.NOT_RELEASED: "what {agent} holds is not released yet: {reason}",
-        NoticeKind.UNKNOWN_TRIGGER: "unknown trigger {trigger}; it is recorded as given",
-        NoticeKind.SAME_TRACK: "{agent} works on {track} too",
+        NoticeKind.NOT_RELEASED: "could not release what {agent} holds: {reason}",
+        NoticeKind.UNKNOWN_TRIGGER: "unknown trigger {trigger}; recorded as given",
+        NoticeKind.SAME_TRACK: "{agent} is working on {track} too",
         NoticeKind.NO_SESSION: "no session is running here",
         NoticeKind.WHOLE_REPOSITORY: (
             "the project is the whole repository, {root}; use --here for this folder only"
@@ -53,7 +53,7 @@ _WORDS: Final[Mapping[NoticeKind, str]] = MappingProxyType(
         NoticeKind.CHECKOUT_SKIPPED: "skipped the events of {checkout}: {reason}",
     }
 )
-_LEDGER_HINT: Final = "the fact is safe in the journal; fix the ledger, and it will show the fact too"
+_LEDGER_HINT: Final = "your fact is recorded; fix the ledger, and it shows the fact too"
 _EVENTS: Final = "reading events"
 
 
@@ -68,8 +68,8 @@ def call(
 ) -> Answered[Result]:
     """Call an action in the project of the current folder, and print its notices.
 
-    Only the first action of a command tells what is wrong with the settings. `doing` is what a bar says while
-    many files are read.
+    Only the first action of a command reports problems with the settings. `doing` labels the progress bar
+    while many files are read.
     """
     bar = _ReadingBar(doing)
     caller = open_caller(find_surroundings(current_folder(), bar.step), session, verb)
@@ -81,7 +81,7 @@ def call_bare(
 ) -> Answered[Result]:
     """Call an action that reads the settings of the project itself, if it needs them.
 
-    With `is_anywhere` it has nothing to do with the current folder, which may even be gone.
+    With `is_anywhere` it does not depend on the current folder, which may even be gone.
     """
     bar = _ReadingBar(_EVENTS)
     folder = Path() if is_anywhere else current_folder()
@@ -95,9 +95,9 @@ def _ask(
     bar: "_ReadingBar",
     known: int,
 ) -> Answered[Result]:
-    """Call an action; print its notices, without those that are known, however it ends.
+    """Call an action; however it ends, print its notices except the known ones.
 
-    What it opened is closed here, or by `settle` if something is left to be done after the answer.
+    What it opened is closed here, or by `settle` if something is left to do after the answer.
     """
     with ExitStack() as unless_owed:
         unless_owed.callback(caller.close)
@@ -114,7 +114,7 @@ def _ask(
 def find_surroundings(
     folder: Path, progress: Callable[[int, int], None] = lambda _number, _total: None
 ) -> Surroundings:
-    """Return what a command knows of where it was called."""
+    """Return where a command was called, and what the command line can do for an action."""
     return Surroundings(
         folder=folder,
         program=sys.argv[0],
@@ -127,7 +127,7 @@ def find_surroundings(
 
 
 class _ReadingBar:
-    """A bar for an action that reads many files; most read few, and load nothing for it."""
+    """A progress bar for an action that reads many files; it loads nothing if there are few."""
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
@@ -164,7 +164,7 @@ def current_folder() -> Path:
 
 
 def show(answer: Answered[Result], say: Callable[[Result], None], *, as_json: bool) -> Result:
-    """Print an answer, as JSON or in the words of its command, settle it, and return its result."""
+    """Print an answer as JSON or as text, settle it, and return its result."""
     if as_json:
         output.say_json(encode(answer.result))
     else:
@@ -174,7 +174,7 @@ def show(answer: Answered[Result], say: Callable[[Result], None], *, as_json: bo
 
 
 def settle(answer: Answered[object]) -> None:
-    """Do what had to wait for the answer, unless nobody could read it (C90)."""
+    """Run what had to wait for the answer, unless nobody could read the answer (C90)."""
     try:
         if output.is_read():
             known = len(answer.notices)
@@ -186,7 +186,7 @@ def settle(answer: Answered[object]) -> None:
 
 
 def say_notices(notices: "Sequence[Notice]") -> None:
-    """Print what the user should know beside the answer."""
+    """Print the notices that come with an answer."""
     for one in notices:
         output.note(_WORDS[one.kind].format_map(_fill(one)))
         if hint := one.hint or (_LEDGER_HINT if one.values.get("is_last") else ""):

@@ -1,4 +1,4 @@
-"""How commands speak of what sessions share: who holds what, who waits for whom, and mail."""
+"""Print what sessions share: who holds what, which tasks wait, and messages."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,51 +14,51 @@ from passdown.faces.cli import output
 from passdown.faces.cli.lines import cut, width
 
 HELD_CODE: Final = HeldError.exit_code
-"""The exit code if another session holds what was asked for."""
-UNFENCED: Final = "  no lease could be asked for; your next command does that when it can"
+"""The exit code if another session holds what was requested."""
+UNFENCED: Final = "  not locked for other sessions yet; your next command tries again"
 
 
 def say_held(held: Held) -> None:
-    """Say who holds it, for how long, and what can be done instead (R214)."""
+    """Print who holds it, for how long, and what to do instead (R214)."""
     output.note(tell_holder(held.name, held.held, held.agent, held.left))
     for choice in list_choices(held.name, held.agent):
         output.note_hint(choice)
     if held.left <= 0 and held.session:
-        output.note_hint(f"it gives no sign of life: `passdown takeover {held.name}`")
+        output.note_hint(f"its session went silent; take it over with `passdown takeover {held.name}`")
 
 
 def say_lost(lost: Lost) -> None:
-    """Say that the session does not hold it any more, or never did."""
-    now = f"; another session has it under fence {lost.now}" if lost.now else ""
-    held = f"the session no longer holds {lost.name} under fence {lost.fence}"
-    output.note(f"{held if lost.fence else f'the session does not hold {lost.name}'}{now}")
+    """Report that the session no longer holds it, or never did."""
+    verb = "no longer holds" if lost.fence else "does not hold"
+    now = "; another session does" if lost.now else ""
+    output.note(f"this session {verb} {lost.name}{now}")
     output.note_hint("nothing was changed; `passdown status` shows who holds what")
 
 
 def say_waiting(waiting: Sequence[TaskState]) -> None:
-    """Say why open tasks cannot be claimed (R171)."""
+    """Print why open tasks cannot be claimed (R171)."""
     for state in waiting:
         task = state.task
         if state.waits_for:
             reason = f"waits for {', '.join(state.waits_for)}"
         elif state.agent:
-            reason = f"{state.agent} has it"
+            reason = f"held by {state.agent}"
         elif task.state == BLOCKED:
-            reason = "is blocked"
+            reason = "blocked"
         else:
-            reason = f"is for {task.role}"
+            reason = f"for role {task.role}"
         output.say(f"  {task.task} {task.title}: {reason}")
 
 
 def say_tasks(tasks: Sequence[TaskState]) -> None:
-    """Print tasks, one in each line."""
+    """Print tasks, one per line."""
     for one in tasks:
         line = f"{one.task.task}  P{one.task.priority}  {describe_task(one)}  {one.task.title}"
         output.say(cut(line, width()))
 
 
 def describe_task(state: TaskState) -> str:
-    """Say what state a task is in."""
+    """Return the state of a task, in words."""
     shown = state.task
     if state.is_orphaned:
         return f"orphaned by {state.agent}"
@@ -82,12 +82,14 @@ def say_messages(mail: Sequence[WaitingMessage]) -> None:
 
 
 def read_seconds(text: str, option: str, unit: str = "") -> float:
-    """Parse a span of time that an option has; raise a UsageError for one that cannot be read.
+    """Parse the duration that an option gives; raise a UsageError if it is not valid.
 
-    `unit` is what a number alone counts, if the option allows that.
+    `unit` is the unit of a bare number, if the option allows one.
     """
     is_number = text.isascii() and text.isdecimal()
     seconds = parse_duration(f"{text}{unit}" if is_number else text)
     if not seconds:
-        raise UsageError(f"{option}: `{text}` is not a valid span of time", hint="write 90s, 10m, 2h or 1d")
+        raise UsageError(
+            f"{option}: `{text}` is not a valid duration", hint="use a duration like 90s, 10m, 2h or 1d"
+        )
     return seconds

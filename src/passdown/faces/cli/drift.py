@@ -13,9 +13,9 @@ def drift_lines(drift: HandoffDrift, *, is_run: bool) -> Iterator[str]:
         old = "; older than 24 h: check before you rely on it" if drift.is_old else ""
         yield f"age: {age_words(drift.age)}{old}"
     if drift.branch:
-        yield f"branch: was {drift.branch[0]}, is {drift.branch[1]}"
+        yield f"branch: was {drift.branch[0]}, now {drift.branch[1]}"
     if drift.commits:
-        yield f"commits: {drift.commits} since"
+        yield f"commits since: {drift.commits}"
     yield from (f"changed since: {path}" for path in drift.changed)
     yield from (f"deleted since: {path}" for path in drift.missing)
     if drift.test:
@@ -27,9 +27,9 @@ def drift_lines(drift: HandoffDrift, *, is_run: bool) -> Iterator[str]:
 def _test_words(drift: HandoffDrift, *, is_run: bool) -> str:
     then = "not run then" if drift.test_then is None else f"exit code {drift.test_then} then"
     if not is_whole(drift.test):
-        return f"{then}; parts of it stayed on the machine where it ran"
+        return f"{then}; parts of it were left out when it was shared"
     if not is_run:
-        return f"{then}; --run-test runs it"
+        return f"{then}; run it with --run-test"
     if drift.test_now is None:
         return f"{then}; could not be run now"
     return f"{then}, {drift.test_now} now"

@@ -14,7 +14,7 @@ from passdown.errors import PassdownError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
 
-_ONCE: Final = "done, not to be done again"
+_ONCE: Final = "done, never to be repeated"
 
 
 def state_fact(
@@ -41,12 +41,12 @@ def state_decision(
 
 
 def _show_old(old: facts.OldDecision, now: datetime) -> str:
-    """Say what a decision is, whose, and how old."""
+    """Render a decision with its author and its age."""
     return f"{old.text} ({old.agent}, {age_words(now - old.at)} ago)"
 
 
 def state_done(kind: FactKind, /, *, text: str, once: bool, session: str, as_json: bool) -> int:
-    """Record what is done, and that it must not be done again; without a text, the current work is done."""
+    """Record what is done, and whether it must never be repeated; without a text, it is the current work."""
     del kind
     answer = call(facts.finish_work, facts.DoneRequest(text=text, is_once=once), session)
     said = answer.result.said
@@ -54,14 +54,16 @@ def state_done(kind: FactKind, /, *, text: str, once: bool, session: str, as_jso
 
 
 def state_now(kind: FactKind, /, *, text: str, clear: bool, session: str, as_json: bool) -> int:
-    """Record what is being done now, or that nothing is."""
+    """Record the current work, or clear it."""
     if not clear:
         return state_fact(kind, text=text, session=session, as_json=as_json)
     if text:
-        raise UsageError("give either a text or --clear", hint='say it like `passdown now "TEXT"`')
+        raise UsageError(
+            "give either a text or --clear", hint='run `passdown now "TEXT"` or `passdown now --clear`'
+        )
     answer = call(facts.clear_now, None, session)
     was = answer.result.said.text
-    return _report(answer, f"no longer now: {was}" if was else "there was no current work", as_json=as_json)
+    return _report(answer, f"now cleared; it was: {was}" if was else "now is already empty", as_json=as_json)
 
 
 def state_next(kind: FactKind, /, *, texts: Sequence[str], session: str, as_json: bool, add: bool) -> int:
@@ -71,7 +73,7 @@ def state_next(kind: FactKind, /, *, texts: Sequence[str], session: str, as_json
 
 
 def rule_out(kind: FactKind, /, *, text: str, because: str, session: str, as_json: bool) -> int:
-    """Record what is ruled out."""
+    """Record something that is ruled out."""
     rule = make_rule(text.strip(), because.strip()) if text.strip() else ""
     return state_fact(kind, text=rule, session=session, as_json=as_json)
 
@@ -92,13 +94,13 @@ def answer_question(kind: FactKind, /, *, question: str, text: str, session: str
     kept = f"kept as a comment: only a person can lift an escalated gate, not an agent ({found.because})"
     _report(answer, _echo(found.fact.said), output.wrapped(kept, "", "  "), as_json=as_json)
     output.note_hint(
-        f'a person decides, at a terminal of their own: `passdown answer "{found.question[:40]}" TEXT`'
+        f'a person decides, in their own terminal: `passdown answer "{found.question[:40]}" TEXT`'
     )
     return PassdownError.exit_code
 
 
 def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: str, as_json: bool) -> int:
-    """Take a fact back; for a decision, name the one that it had replaced, and how to bring that back."""
+    """Retract a fact; for a decision, name the one that it had replaced, and how to restore that."""
     del kind
     answer = call(facts.retract, facts.RetractRequest(text=text, of_kind=of_kind or ""), session)
     found = answer.result
@@ -106,7 +108,7 @@ def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: 
         return _report(answer, _echo(found.said), as_json=as_json)
     lines = [
         *(f"it was: {_show_old(one, found.now)}" for one in found.gone),
-        *(f"still decided: {_show_old(one, found.now)}" for one in found.still_decided),
+        *(f"still in force: {_show_old(one, found.now)}" for one in found.still_decided),
         *([f"it had replaced: {_show_old(found.replaced, found.now)}"] if found.replaced else []),
     ]
     _report(answer, _echo(found.fact.said), *lines, as_json=as_json)
@@ -114,7 +116,7 @@ def retract_fact(kind: FactKind, /, *, text: str, of_kind: str | None, session: 
         import shlex  # few facts that are retracted are decisions
 
         command = shlex.join(["passdown", "decide", found.fact.text, found.replaced.text])
-        output.note_hint(f"to bring that back: `{command}`")
+        output.note_hint(f"to restore that: `{command}`")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Say that a view was regenerated, where the copy is, and what in it no event states."""
+"""Report that a view was regenerated, where its copy is, and which of its lines are in no event."""
 
 from typing import Final
 
@@ -11,14 +11,14 @@ _SHOWN: Final = 5
 
 
 def note_kept_view(written: WrittenView | None) -> None:
-    """Offer what a person wrote in a view as an event (C64); say nothing if the view was whole."""
+    """Offer to publish what a person wrote in a view (C64); print nothing if nobody changed it."""
     if written is None or not written.kept:
         return
     how = "merged by git" if written.before is ViewState.MERGED else "edited by hand"
     output.note(f"{one_line(written.path)} was {how}; a copy is kept in {one_line(written.kept)}")
     if not written.offered:
         return
-    output.note("no event states these lines of it:")
+    output.note("these lines of it are in no event:")
     for line in written.offered[:_SHOWN]:
         output.note(cut(f"  {one_line(line)}", width()))
     if len(written.offered) > _SHOWN:

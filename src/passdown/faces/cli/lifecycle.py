@@ -9,7 +9,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.times import age_words
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
-from passdown.ports.repository import Committed, Skipped
+from passdown.ports.repository import UNKNOWN, Committed, Skipped
 from passdown.settings import check_name
 
 if TYPE_CHECKING:  # each command imports what it needs
@@ -42,13 +42,16 @@ def _say_started(found: "StartResult") -> None:
         for line in handoff_news_lines(found.handoffs, session.checkout, found.now):
             output.say(line)
     word = "started" if found.is_new else "is already running"
-    output.say(f"{session.agent} {word} on {session.branch} ({session.session})")
+    where = "" if session.branch == UNKNOWN else f" on {session.branch}"
+    output.say(f"{session.agent} {word}{where} ({session.session})")
     output.say(f"ledger: {session.ledger}")
     given = [f"{key}: {name}" for key, name in (("team", found.team), ("role", found.role)) if name]
     if given:
         output.say(", ".join(given))
     if session.goal:
         output.say(f"goal: {session.goal}")
+    if found.is_new and not found.is_in_git:
+        output.note("this is not a git repository: facts stay in this folder")
     if found.legacy:
         output.note(f"{found.legacy} was not made by Passdown")
         output.note_hint("run `passdown migrate` to import it")
@@ -59,33 +62,34 @@ def _say_started(found: "StartResult") -> None:
 
 
 def _say_recovered(found: "StartResult", one: "RecoveredSession") -> None:
-    """Say what became of a session that died, or ended without us, and how not to take it over."""
+    """Report a session that was recovered, and how not to continue its work."""
     agent = one.account.agent
-    told = (
-        f"its facts are published as {one.written.event.id}" if one.written else "it had nothing to publish"
-    )
     if one.account.ended_at is not None:
-        output.note(f"{agent} ended: {told}")
+        output.note(f"recovered {agent} (its host had ended it)")
         return
-    output.note(f"{agent} did not end properly (last seen {say_age(one.account, found.now)}): {told}")
-    if found.started.takes_over(one.account):
-        output.note_hint(
-            f"this session took over from it; to begin anew: `passdown end --session "
-            f"{found.session.session}`, then `passdown start --fresh`"
-        )
+    found_how = f"recovered {agent} (did not end; last seen {say_age(one.account, found.now)})"
+    if not found.started.takes_over(one.account):
+        output.note(found_how)
+        return
+    output.note(f"{found_how}; you continue its work")
+    which = f" --session {found.session.agent}" if found.others else ""
+    output.note_hint(f"to start clean: `passdown end{which}`, then `passdown start --fresh`")
 
 
 def _list_news(found: "StartResult") -> Iterator[str]:
-    """Yield what others left, who else works here, and what those say that the session coordinates with."""
-    yield from (f"archived an old ledger: {path}" for path in found.archived)
+    """Yield what others left, who else works here, and the news from the other sessions."""
+    yield from (f"archived old ledger: {path}" for path in found.archived)
     for other in found.started.others:
-        doing = other.now.text if other.now else "it has not said what it is doing"
-        yield f"{other.agent} is also working here (last seen {say_age(other, found.now)}): {doing}"
+        seen = f"last seen {say_age(other, found.now)}"
+        if other.now:
+            yield f"{other.agent} is working here too ({seen}): {other.now.text}"
+        else:
+            yield f"{other.agent} is working here too ({seen}; no status yet)"
     joined = found.joined
     if joined.trouble:
-        yield f"the session does not take part in coordination: {joined.trouble}"
+        yield f"not coordinating with other sessions: {joined.trouble}"
     for name in joined.inherited:
-        yield f"the session goes on with {name}, which a dead session held"
+        yield f"took over {name} from a crashed session"
     if joined.team is not None:
         from passdown.core.coordination.messages import count_unread
         from passdown.faces.start_news import name_orphans  # few sessions coordinate
@@ -94,11 +98,11 @@ def _list_news(found: "StartResult") -> Iterator[str]:
             yield f"{count_unread(count)}: run `passdown inbox`"
         yield from name_orphans(joined.team)
     if found.commit:
-        yield f"committed what an ended session left as {found.commit[:12]}"
+        yield f"committed the records of ended sessions as {found.commit[:12]}"
 
 
 def say_age(account: Account, now: datetime) -> str:
-    """Say how long ago a session was last seen."""
+    """Return how long ago a session was last seen, in words."""
     age = now - (account.touched_at or now)
     return f"{age_words(age)} ago" if age >= timedelta(seconds=1) else "just now"
 
@@ -107,9 +111,9 @@ def say_age(account: Account, now: datetime) -> str:
 
 
 def send_heartbeat(*, session: str, as_json: bool) -> int:
-    """Send a heartbeat, and update the ledger."""
+    """Record a heartbeat, and update the ledger."""
     answer = call(actions.send_heartbeat, None, session)
-    show(answer, lambda found: output.say(f"{found.agent} is alive"), as_json=as_json)
+    show(answer, lambda found: output.say(f"recorded a heartbeat of {found.agent}"), as_json=as_json)
     return 0
 
 
@@ -125,7 +129,7 @@ def publish_open(*, session: str, checkpoint: str, state: str, name: str, as_jso
 def _say_published(found: "PublishResult") -> None:
     output.say(f"published {found.event}: {found.file}" if found.event else "nothing to publish")
     if found.stream:
-        output.say(f"shown in {found.stream}")
+        output.say(f"updated {found.stream}")
     note_commit(found.commit)
 
 
@@ -155,7 +159,7 @@ def end_session(*, session: str, reason: str, keep: bool, as_json: bool) -> int:
 
 
 def _say_ended(found: actions.EndResult) -> None:
-    told = f"published {found.event}" if found.event else "there was nothing left to publish"
+    told = f"published {found.event}" if found.event else "nothing left to publish"
     output.say(f"{found.session.agent} ended; {told}")
     if found.record:
         output.say(f"ledger archived: {found.record}")
@@ -163,7 +167,7 @@ def _say_ended(found: actions.EndResult) -> None:
 
 
 def show_sessions(*, show_all: bool, as_json: bool) -> int:
-    """Show the sessions of the project, handoffs, index, and what waits to be committed."""
+    """Show the sessions of the project, handoffs, and what is not committed yet."""
     from passdown.faces.cli.status import show_status  # only this command needs it
 
     return show_status(show_all=show_all, as_json=as_json)

@@ -76,11 +76,11 @@ def event_lines(place: EventLocation, label: str, mark: str = "") -> str:
     return f"{line}\n    {cut(label, width() - 4)}" if label else line
 
 
-# --- decisions that did not know of each other (C162) ---------------------------------------------
+# --- decisions that contradict each other (C162) --------------------------------------------------
 
 
 def contested_lines(contested: Sequence[Sequence[Fact]], now: datetime) -> Sequence[str]:
-    """Return a line for each key, the newest first; what is not listed is counted."""
+    """Return a line for each key, newest first; the keys left out are counted."""
     from passdown.core.briefs.contested_lines import say_contested  # few decisions contradict each other
 
     shown = [
@@ -92,5 +92,5 @@ def contested_lines(contested: Sequence[Sequence[Fact]], now: datetime) -> Seque
 
 
 def settling_hint(contested: Sequence[Sequence[Fact]]) -> str:
-    """Return how to settle the first of them."""
+    """Return the command that settles the first of them."""
     return f'to settle it: `passdown decide {shlex.quote(contested[0][0].key)} "TEXT" --replace`'

@@ -1,4 +1,4 @@
-"""The options that several commands have, and the run of a command that changes what sessions share."""
+"""Options that several commands have, and the call of an action that changes what sessions share."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -68,11 +68,12 @@ def changing(command: Call) -> Call:
 def call_shared(
     action: Callable[[Caller, Request], Result], request: Request, session: str = ""
 ) -> Answered[Result]:
-    """Call an action that changes what sessions share; all such actions of a command are one run of it.
+    """Call an action that changes what sessions share; all such actions of a command belong to one run.
 
-    The same words repeat a command whose answer nobody saw, so that nothing happens twice (C142).
+    If nobody saw the answer of a command, typing it again repeats that run, so that nothing happens twice
+    (C142).
     """
-    from passdown.core.coordination.operations import VerbCall  # most commands change nothing of it
+    from passdown.core.coordination.operations import VerbCall  # most commands change nothing that is shared
     from passdown.services.workspace.verbs import VerbRun
 
     typed = click.get_current_context().ensure_object(TypedCommand)

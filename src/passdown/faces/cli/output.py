@@ -72,7 +72,7 @@ def _write(name: str, text: str) -> None:
 
 
 def is_read() -> bool:
-    """Return whether what was printed has reached whoever reads stdout."""
+    """Return whether somebody still reads stdout."""
     return sys.stdout is not None and not isinstance(sys.stdout, NullOutput)
 
 
@@ -135,12 +135,12 @@ def columns() -> int:
 
 
 def has_person() -> bool:
-    """Whether a user sees what we print and can answer."""
+    """Return whether a user sees what we print and can answer."""
     return all(is_terminal(file) for file in (sys.stdout, sys.stderr, sys.stdin))
 
 
 def agrees(question: str, *, usual: bool) -> bool:
-    """Ask a question that is answered with yes or no; `usual` is the answer of who only presses Enter."""
+    """Ask a yes-or-no question; `usual` is the answer if the user only presses Enter."""
     import click  # few commands ask
 
     try:
@@ -151,19 +151,19 @@ def agrees(question: str, *, usual: bool) -> bool:
 
 
 def note_unwritten() -> None:
-    """Say that nothing was written, and how to agree where nobody can be asked."""
+    """Report that nothing was written; without a terminal, point to --yes."""
     note("nothing was written")
     if not has_person():
-        note_hint("there is no terminal to ask at; --yes writes without asking")
+        note_hint("no terminal to ask on; pass --yes to write without asking")
 
 
 def is_terminal(file: TextIO | None) -> bool:
-    """Whether a stream, which may be closed, is a terminal."""
+    """Return whether a stream, which may be closed, is a terminal."""
     return file is not None and file.isatty()
 
 
 def wants_json(arguments: Iterable[str]) -> bool:
-    """Whether `--json` was given, even in a call that is otherwise invalid."""
+    """Return whether `--json` was given, even in a call that is otherwise invalid."""
     for argument in arguments:
         if argument in {"--json", "--"}:
             return argument == "--json"
@@ -183,7 +183,7 @@ def report(found: PassdownError, *, as_json: bool) -> int:
 def report_interrupt(*, as_json: bool) -> int:
     """Report an interrupt, and return 130."""
     if as_json:
-        _say_error("interrupted", "interrupted", "repeat the command")
+        _say_error("interrupted", "interrupted", "run the command again")
     note("interrupted")
     return INTERRUPTED
 

@@ -1,11 +1,13 @@
-"""`passdown status`: who works here, who holds what, handoffs, index, and what waits for a commit."""
+"""`passdown status`: who works here, who holds what, handoffs, and what is not committed yet."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Final
 
 from passdown.actions.sessions import status as actions
 from passdown.core.coordination.messages import count_unread
 from passdown.core.facts import Fact
+from passdown.core.project.takeovers import TakeoverChoice
 from passdown.core.times import age_words, seconds_words
 from passdown.core.work.operations import SharedOperation
 from passdown.faces.cli import output
@@ -13,9 +15,12 @@ from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import contested_lines, cut, minute, settling_hint, width
 from passdown.services.project.status import IndexHealth, IndexState
 
+_WAIT: Final = "wait"
+"""The choice that changes nothing about a stale session."""
+
 
 def show_status(*, show_all: bool, as_json: bool) -> int:
-    """Show the sessions of the project, handoffs, index, and what waits to be committed."""
+    """Show the sessions of the project, handoffs, and what is not committed yet."""
     show(call(actions.status, actions.StatusRequest(shows_all=show_all)), _say_status, as_json=as_json)
     return 0
 
@@ -37,9 +42,10 @@ def _say_status(found: actions.StatusResult) -> None:
     last_at = found.handoffs.last_at
     last = f", the last {minute(last_at)}" if last_at else ""
     output.say(f"handoffs: {found.handoffs.count}{last}" if found.handoffs.count else "handoffs: none")
-    output.say(say_index(found.index))
+    if found.index.health in {IndexHealth.BEHIND, IndexHealth.UNUSABLE}:  # else it is current or not in use
+        output.say(say_index(found.index))
     if files := found.uncommitted:
-        output.say(output.wrapped(f"not committed yet: {found.counted}: {files.reason}", "", "  "))
+        output.say(output.wrapped(f"{found.counted} not committed yet: {files.reason}", "", "  "))
         if files.hint:
             output.note_hint(files.hint)
 
@@ -55,11 +61,16 @@ def _say_session(one: actions.SessionStatus, now: datetime) -> None:
             author = f" ({entry.agent})" if is_told else ""
             output.say(output.wrapped(f"{name}: {entry.text}{author}", "    ", "      "))
     if one.state != "ended" and account.said_at:
-        output.say(f"    ledger: {age_words(now - account.said_at)} old")
+        output.say(f"    ledger: updated {age_words(now - account.said_at)} ago")
     _say_context(one)
     for choice in one.choices:
-        line = f"to {choice.choice}: `{choice.command}`: {choice.what}"
-        output.say(output.wrapped(line, "    ", "      "))
+        output.say(output.wrapped(_describe_choice(choice), "    ", "      "))
+
+
+def _describe_choice(choice: TakeoverChoice) -> str:
+    if choice.choice == _WAIT:
+        return f"or check again later with `{choice.command}`"
+    return f"to {choice.choice}: `{choice.command}` ({choice.what})"
 
 
 def _say_context(one: actions.SessionStatus) -> None:
@@ -73,8 +84,8 @@ def _say_context(one: actions.SessionStatus) -> None:
 
 
 def _say_tracker(tasks: actions.TrackerStatus) -> None:
-    """Print where the tasks are kept, and how many there are."""
-    name = tasks.name.partition(" (")[0]  # how far the board reaches stands above
+    """Print where the tasks are kept, and how many are open."""
+    name = tasks.name.partition(" (")[0]  # the coordination line above says how far the board reaches
     if tasks.trouble:
         output.say(cut(f"tasks: {name}: {tasks.trouble}", width()))
         return
@@ -84,20 +95,20 @@ def _say_tracker(tasks: actions.TrackerStatus) -> None:
 
 
 def _list_team(team: actions.TeamStatus) -> Iterator[str]:
-    """Return a line for each session that takes part, for what it holds, and for each offer."""
-    # One that is silent is shown if it left something that concerns others.
+    """Return a line for each session of the team, for what it holds, and for each offer."""
+    # A silent session is shown if it left something that concerns others.
     shown = [one for one in team.members if one.is_live or one.tasks or one.files or one.unread]
     if not shown:
-        yield "  no session takes part"
+        yield "  no sessions yet"
     for one in shown:
         state = "live" if one.is_live else "silent"
         mail = f", {count_unread(one.unread)}" if one.unread else ""
-        yield f"  {one.agent}  {state}, last sign of life {seconds_words(one.silent)} ago{mail}"
+        yield f"  {one.agent}  {state}, last seen {seconds_words(one.silent)} ago{mail}"
         yield from (f"    {_say_task(task)}" for task in one.tasks)
         yield from (f"    file {file.path}, {seconds_words(file.left)} left" for file in one.files)
     for offer in team.offers:
         taker, left = offer.to or "anybody", seconds_words(offer.left)
-        yield f"  offered: task {offer.task} by {offer.agent} to {taker}, {left} left"
+        yield f"  offer: task {offer.task} from {offer.agent} to {taker}, {left} left"
 
 
 def _say_task(task: actions.HeldTask) -> str:
@@ -107,9 +118,9 @@ def _say_task(task: actions.HeldTask) -> str:
 
 
 def _say_outbox(outbox: Sequence[SharedOperation], now: datetime) -> None:
-    """Say what waits for the tracker, with its age."""
+    """Print the changes that are queued for the tracker, with their age."""
     if outbox:
-        output.say("waiting for the tracker; the next command that reaches it does this:")
+        output.say("queued for the tracker; the next command that reaches it sends this:")
     for one in outbox:
         said = f"{one.action} {one.task}".rstrip()
         by = f", by {one.agent}" if one.agent else ""
@@ -118,7 +129,7 @@ def _say_outbox(outbox: Sequence[SharedOperation], now: datetime) -> None:
 
 
 def _say_contested(contested: Sequence[Sequence[Fact]], now: datetime) -> None:
-    """Say which decisions did not know of each other, and how to settle them."""
+    """Print the decisions that contradict each other, and how to settle them."""
     if contested:
         for line in contested_lines(contested, now):
             output.say(output.wrapped(line, "", "  "))
@@ -126,11 +137,11 @@ def _say_contested(contested: Sequence[Sequence[Fact]], now: datetime) -> None:
 
 
 def say_index(index: IndexState) -> str:
-    """Say how the search index stands."""
+    """Return the state of the search index, in words."""
     if index.health is IndexHealth.CURRENT:
         return "search index: up to date"
     if index.health is IndexHealth.UNUSABLE:
-        return "search index: cannot be used; searches read everything"
+        return "search index: cannot be used; searches read every file"
     files = "1 file" if index.changes == 1 else f"{index.changes} files"
     word = "not made yet" if index.health is IndexHealth.MISSING else "behind"
     return f"search index: {word}; the next search reads {files}"

@@ -1,4 +1,4 @@
-"""The verbs that take a task: which one the session has, and who has it otherwise."""
+"""The verb `claim`: which tasks the session has now, or who else holds them."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def claim_tasks(
 ) -> int:
     """Claim the named tasks, or the first that is ready; the same words repeat it (C142)."""
     if asked["tdd"] and asked["no_tdd"]:
-        raise UsageError("--tdd and --no-tdd exclude each other", hint="give one of them")
+        raise UsageError("--tdd and --no-tdd cannot be combined", hint="remove one of them")
     request = ClaimRequest(
         tasks=tasks,
         role=str(asked["role"]),
@@ -35,20 +35,21 @@ def _say_claim(found: ClaimAnswer) -> None:
     for task in found.claimed:
         output.say(f"Claimed: {task.id} {task.title}{' (unfenced)' * task.unfenced}")
         if task.orphaned_by:
-            output.say(f"  {task.orphaned_by} had it, and gave no sign of life for too long")
+            output.say(f"  taken over from {task.orphaned_by}, which went silent")
     if any(task.unfenced for task in found.claimed):
         output.say(UNFENCED)
     if found.held:
         say_held(found.held)
     elif not found.claimed:
-        output.say("Nothing is ready to be claimed.")
+        output.say("No task is ready.")
         say_waiting(found.waiting)
 
 
 def _say_mail(found: ClaimAnswer) -> None:
-    """Print the newest messages that wait, and how many there are besides (R169)."""
+    """Print the newest unread messages, and count the earlier ones (R169)."""
     if found.messages:
         output.say(QUOTED)
         say_messages(found.messages)
     if found.mail > len(found.messages):
-        output.say(f"{found.mail - len(found.messages)} earlier: run `passdown inbox`")
+        earlier = output.counted(found.mail - len(found.messages), "earlier message")
+        output.say(f"{earlier}: run `passdown inbox`")

@@ -9,7 +9,7 @@ from passdown.faces.hooks.main import HookContext
 
 
 def answer_end(context: HookContext) -> HookReply:
-    """Write the end of the session."""
+    """Record the end of the session."""
     root, session = str(context.root), context.call.session
     request = HostEndRequest(
         cause=context.call.cause,

@@ -1,4 +1,4 @@
-"""The log of the hooks: what went wrong, and what a hook cost.
+"""The log of hooks: errors, and what each hook cost.
 
 It must work when nothing else does, so it calls the engine that appends directly, without a service.
 """
@@ -44,7 +44,7 @@ def log_cost(root: str, what: str, ms: float, chars: int) -> None:
 
 
 def log_metrics(root: str, metrics: "Iterable[Metric]") -> bool:
-    """Record what happened, beside the costs, if possible; return whether all of it is recorded."""
+    """Record metrics beside the costs, if possible; return whether all are recorded."""
     from passdown.core.project.metrics import render_metric  # few calls have something to record
 
     added = [_add(layout.COSTS, render_metric(one), _folders(root, layout.COSTS)) for one in metrics]
@@ -52,7 +52,7 @@ def log_metrics(root: str, metrics: "Iterable[Metric]") -> bool:
 
 
 def _add(name: str, line: str, folders: Iterable[tuple[str, str]]) -> bool:
-    """Add a line to a file in the first folder that works; each comes with the root that it is below."""
+    """Add a line to a file in the first folder that works; each comes with the root above it."""
     for root, folder in folders:
         # On failure try the next folder; losing the line does no harm.
         with suppress(StorageError, ValueError):
@@ -64,7 +64,7 @@ def _add(name: str, line: str, folders: Iterable[tuple[str, str]]) -> bool:
 def _folders(root: str, name: str) -> Iterator[tuple[str, str]]:
     """Yield the folders of local state for a file, best first.
 
-    Left out are those that git would show as untracked, and one in which git tracks the file.
+    Folders that git would show as untracked are left out, and so is one in which git tracks the file.
     """
     runtime, *own = quick.local_folders(root)
     commons = ((os.path.dirname(folder), folder) for folder in own)

@@ -19,14 +19,14 @@ from passdown.records import record
 from passdown.services.workspace.workspaces import ReadLimits
 
 LIMITS: Final = ReadLimits(wait=0.02, lock_wait=0.25, most=1_500)
-"""Hooks do not wait for a cache that another process writes, and read a portion of a large new log (C131).
+"""Hooks do not wait for a cache that another process writes, and read a large new log in portions (C131).
 
-They wait a little for another process that writes to the same journal; then they leave it to that process, or
-to the next hook, to publish.
+They wait briefly for another process that writes to the same journal, and then leave publishing to that
+process or to the next hook.
 """
 
 NOT_SET_UP: Final = (
-    "Passdown is not set up in this repository; `passdown init` sets it up. This is shown once"
+    "Passdown is not set up in this repository; run `passdown init` to set it up. (Shown once.)"
 )
 
 _SEVERAL: Final = 2
@@ -53,7 +53,7 @@ AFTER: Final = MappingProxyType(
         HookPoint.BEFORE_COMPACTION: ("turns", "follow_compaction"),
     }
 )
-"""What is done after the host was answered, in the time that is left; the next hook does the rest."""
+"""What runs after the host was answered, in the time that is left; the next hook does the rest."""
 
 _WORDS: Final = MappingProxyType(
     {
@@ -61,7 +61,7 @@ _WORDS: Final = MappingProxyType(
         NoticeKind.VIEW_NOT_UPDATED: "the view was not updated: {reason}",
     }
 )
-"""How the log tells what is more than a text."""
+"""The log lines of notices that are more than a text."""
 
 
 @record
@@ -80,9 +80,9 @@ def answer(
     root: str,
     elapsed: Callable[[], float] | None = None,
 ) -> int:
-    """Handle a hook call and answer the host; errors go to the hook log and nowhere else.
+    """Handle a hook call and answer the host; errors go only to the hook log.
 
-    The cost is recorded after the answer, if `elapsed` is given; it returns milliseconds.
+    If `elapsed` is given, the cost is recorded after the answer; it returns milliseconds.
     """
     point, chars = "", 0
     try:
@@ -103,10 +103,10 @@ def answer(
 
 
 def _is_idle(call: HookCall, root: str) -> bool:
-    """Return whether a call needs no answer; the quick path knows this only for most hosts.
+    """Return whether a call needs no answer; the quick path finds this out only for most hosts.
 
-    1. A prompt for which nothing waits.
-    2. A tool that edits no file, and is not a subagent's command.
+    1. A prompt with no waiting message.
+    2. A tool that edits no file and is not a subagent's command.
     """
     if call.point is HookPoint.PROMPT:  # 1
         return not quick.is_waiting(root, call.session)
@@ -149,7 +149,7 @@ def _load(module: str, name: str) -> Any:  # noqa: ANN401 - the two tables say w
 
 
 def _do_deferred(caller: Caller) -> None:
-    """Do what waits for the answer."""
+    """Run what had to wait for the answer."""
     for act in caller.after:
         try:
             act()
@@ -169,7 +169,7 @@ def _follow_up(context: HookContext) -> None:
 
 
 def _log(context: HookContext) -> None:
-    """Log what went wrong on the way, however the call ended."""
+    """Log the notices of a call, however it ended."""
     for one in context.caller.notices:
         text = _WORDS.get(one.kind, "{text}").format_map(one.values)
         hook_log.log_trouble(str(context.root), f"{context.call.event}: {text}")
@@ -183,7 +183,7 @@ def _open(host: Host, call: HookCall, root: Path) -> HookContext:
         record_metrics=hook_log.log_metrics,
     )
     caller = open_caller(around, call.session, root=root)
-    caller.notices.clear()  # commands tell what is wrong with the settings
+    caller.notices.clear()  # commands report problems with the settings
     return HookContext(call=call, host=host, root=root, caller=caller)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class _Work(Protocol):
-        """The work of a hook that has something to do; the caller supplies it."""
+        """The work of a hook that is not idle; the caller supplies it."""
 
         def answer(
             self, arguments: list[str], payload: dict[str, object], root: str, elapsed: Callable[[], float]
@@ -30,13 +30,13 @@ else:
     import _signal as signals  # `signal` loads `enum`, which takes as long as this whole module
 
 MOST_BYTES = 16_777_216
-"""Larger than any known payload; a longer one is not read."""
+"""Larger than any known payload; longer ones are not read."""
 
 MOST_SETTINGS = 1_048_576
-"""As many bytes as the full settings reader allows."""
+"""The same limit as that of the full settings reader."""
 
 GRACE = 0.2
-"""The seconds that a hook has for cleaning up when its time is over."""
+"""The seconds that a hook has to clean up when its time is over."""
 
 _READING = 5.0
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -47,9 +47,9 @@ _PROMPT = "UserPromptSubmit"
 _START = "SessionStart"
 _TOOL = "PreToolUse"
 _UNNAMED = "None"
-"""The event of a payload that does not name it: the start of a subagent, in one host."""
+"""The event of a payload that names none: in one host, the start of a subagent."""
 _JUDGED = ("bd", "passdown")
-"""A subagent's command is judged if it contains one of these."""
+"""A subagent's command is checked if it contains one of these."""
 
 
 class OutOfTimeError(Exception):
@@ -135,7 +135,7 @@ def main(arguments: list[str], work: "_Work") -> int:
 
 
 def limit_of(event: str) -> float:
-    """Return the seconds that a hook may take: fewer than hosts allow, who wait only briefly at the end."""
+    """Return the seconds that a hook may take: fewer than hosts allow, and fewest when a session ends."""
     if event == "SessionEnd":
         return 0.8
     return 8.0 if event in {_PROMPT, _TOOL, "SubagentStart", _UNNAMED} else 25.0
@@ -164,7 +164,7 @@ def _answer(arguments: list[str], work: "_Work", guard: Guard, began: float) -> 
 
 
 def _is_idle(event: str, payload: dict[str, object], root: str, places: list[tuple[str, str]]) -> bool:
-    """Return whether a call needs no answer: nothing waits for the prompt, or the tool is not judged."""
+    """Return whether a call needs no answer: no message waits for the prompt, or the tool is not checked."""
     if event == _PROMPT:
         session = layout.session_file(str(payload.get("session_id")))
         return not _has(places, layout.WAITING, session)
@@ -172,7 +172,7 @@ def _is_idle(event: str, payload: dict[str, object], root: str, places: list[tup
 
 
 def _is_coordination(payload: dict[str, object]) -> bool:
-    """Return whether a subagent may be about to do what its session does (C84)."""
+    """Return whether a subagent may be about to coordinate, which only its session does (C84)."""
     command = _members(payload.get("tool_input")).get("command")
     is_named = isinstance(command, str) and any(name in command for name in _JUDGED)
     return is_named and bool(payload.get("agent_id"))
@@ -297,7 +297,7 @@ def find_top(folder: str) -> str:
 
 
 def _is_top(folder: str) -> bool:
-    """Do what `wiring.projects.is_top` does; loading that takes longer than a prompt may."""
+    """Do the same as `wiring.projects.is_top`, which takes too long to load for a prompt."""
     entry = os.path.join(folder, layout.GIT)
     return os.path.isfile(entry) or any(os.path.lexists(f"{entry}/{name}") for name in layout.GIT_PARTS)
 

@@ -1,7 +1,7 @@
 """A quick look at who reserved what, before an edit; it loads almost nothing (C77, C88).
 
-It finds too much rather than too little: what it finds is judged exactly, by code that takes longer to load.
-Whatever cannot be read holds nothing.
+It finds too much rather than too little: slower code then checks exactly what was found.
+A file that cannot be read counts as empty.
 """
 
 import os
@@ -25,7 +25,7 @@ _LOGS = ("-wal", "-journal")
 
 
 def find_edited(tool: object, told: object, members: "dict[str, object]") -> "list[str]":
-    """Return what may be the paths that a tool would change, from its input, which may have members."""
+    """Return the paths that a tool may be about to change, from its input and the members of that."""
     patch = told if isinstance(told, str) else members.get("command")
     found = [members.get(name) for name in _PATHS] if tool in EDITS else []
     if isinstance(patch, str) and (tool in EDITS or patch.lstrip().startswith(_PATCH)):
@@ -60,8 +60,8 @@ def may_be_held(
 ) -> bool:
     """Return whether another session than the one with these ids may hold one of the paths.
 
-    `folder` has the named files in which reservations are stored, and the journals, which tell whose session
-    it is.
+    `folder` has the named files, in which reservations are stored, and the journals, which show which session
+    a host means.
     """
     starts = [_literal(path) for path in paths]
     holders = {
@@ -74,7 +74,7 @@ def may_be_held(
 
 
 def _literal(text: str) -> str:
-    """Return the start of a path or pattern that stands for itself, without case.
+    """Return the literal start of a path or pattern, in lower case.
 
     It ends before the first wildcard, and before a character that may be written in several ways.
     """
@@ -89,7 +89,7 @@ def _can_meet(one: str, other: str) -> bool:
 
 
 def _read_leases(path: str) -> "list[tuple[str, str]]":
-    """Return the paths that sessions have reserved and not released; some of them may be dead."""
+    """Return the paths that sessions have reserved and not released; some sessions may be dead."""
     import _sqlite3  # `sqlite3` loads `datetime` and more, which takes longer than the query
 
     is_at_rest = not any(os.path.exists(path + end) for end in _LOGS)
@@ -111,9 +111,9 @@ def _read_leases(path: str) -> "list[tuple[str, str]]":
 
 
 def _is_called(folder: str, session: str, ids: "list[object]", read: "Callable[[str], str]") -> bool:
-    """Return whether a session certainly is the one to which a host gave one of these ids.
+    """Return whether a session certainly is one to which a host gave one of these ids.
 
-    No text that somebody wrote can look like these members: its quotes would be escaped.
+    Text that somebody wrote cannot look like these members, because its quotes would be escaped.
     """
     text = read(os.path.join(folder, f"{session}.jsonl"))
     return any(

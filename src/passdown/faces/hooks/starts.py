@@ -23,16 +23,16 @@ from passdown.services.sessions.sessions import StartRequest
 
 CUT: Final = "Passdown: the host cut the brief; sending a shorter one"
 
-MAIL: Final = "Passdown: there are messages of other sessions; `passdown inbox` prints them"
+MAIL: Final = "Passdown: you have messages from other sessions; read them with `passdown inbox`"
 
-UNRECORDED: Final = "Passdown cannot record this session, or not all of it"
+UNRECORDED: Final = "Passdown cannot fully record this session"
 """What user and agent are told if the start of a session cannot be written."""
 
-LEGACY: Final = "{path} was not made by Passdown; `passdown migrate` imports it"
+LEGACY: Final = "{path} was not made by Passdown; run `passdown migrate` to import it"
 """What user and agent are told of a `current.md` from before Passdown (R139)."""
 
 AWAY: Final = "Passdown cannot coordinate with other sessions now: {trouble}"
-"""What the user is told if the engine of coordination cannot be used (C86)."""
+"""What the user is told if the coordination engine cannot be used (C86)."""
 
 _RESUME: Final = "resume"
 _BRIEF: Final = 3 * TOKENS
@@ -70,18 +70,18 @@ def _tell_start(context: HookContext, found: HostStart) -> HookReply:
     notice = "\n".join(_list_notices(context, result))
     if result.legacy:
         said = LEGACY.format(path=result.legacy)
-        told = f"{text}\n\n{said}. The brief shows what its known sections say.\n"
+        told = f"{text}\n\n{said}. The brief shows the sections of it that Passdown knows.\n"
         return _with_handoffs(HookReply(context=told.lstrip(), notice=f"{notice}\n{said}"), result)
     return _with_handoffs(HookReply(context=text, notice=notice), result)
 
 
 def _list_notices(context: HookContext, found: StartResult) -> Iterator[str]:
-    """Yield what the user is told: the banner, from whom a session takes over, and what others left."""
+    """Yield what the user is told: the banner, whose work the session continues, and what others left."""
     yield found.banner
     for one in found.started.recovered:
         if found.started.takes_over(one.account):
             silent = found.now - (one.account.touched_at or found.now)
-            yield f"Took over from {one.account.agent}, last seen {age_words(silent)} ago"
+            yield f"Continues the work of {one.account.agent}, last seen {age_words(silent)} ago"
             break
     yield from _list_team_notices(context, found.joined)
 
@@ -101,7 +101,10 @@ def _with_handoffs(reply: HookReply, found: StartResult) -> HookReply:
     news = found.handoffs
     if news is None:
         return reply
-    from passdown.faces.start_news import handoff_news_lines, handoff_notices  # few are handed something
+    from passdown.faces.start_news import (
+        handoff_news_lines,
+        handoff_notices,
+    )  # few sessions are handed something
 
     root = found.session.checkout
     told = "\n".join(handoff_news_lines(news, root, found.now))
@@ -113,12 +116,12 @@ def _with_handoffs(reply: HookReply, found: StartResult) -> HookReply:
 
 
 def follow_up(context: HookContext) -> str:
-    """Commit what ended sessions left; return what the user should know."""
+    """Commit what ended sessions left; return what prevented it, if anything."""
     return follow_start(context.caller)
 
 
 def answer_prompt(context: HookContext) -> HookReply:
-    """Tell the session of its mail, or brief it again, which the user is told."""
+    """Tell the session about its messages, or brief it again and tell the user."""
     found = ask(prompts.answer_prompt, context.caller, _make_request(context)).result
     if found.started is not None:
         return _tell_start(context, found.started)

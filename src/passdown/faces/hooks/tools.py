@@ -15,7 +15,7 @@ def answer_tool(context: HookContext) -> HookReply:
 
 
 def _judge_subagent(call: HookCall) -> str:
-    """Return why a subagent must not run a command: it coordinates, which its session does (C84)."""
+    """Return why a subagent must not run a command: only its session may coordinate (C84)."""
     program = find_coordination(call.command) if call.subagent else ""
     return refuse_coordination(program, call.subagent_type) if program else ""
 
@@ -28,6 +28,6 @@ def _judge_edit(context: HookContext) -> str:
     found = ask(judge_edit, context.caller, tuple(paths)).result
     if not found.held:
         return ""
-    from passdown.core.coordination.choices import refuse_edit  # few edits come this far
+    from passdown.core.coordination.choices import refuse_edit  # few edits are refused
 
     return refuse_edit(found.held, found.age)

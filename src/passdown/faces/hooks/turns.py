@@ -1,4 +1,4 @@
-"""Hooks after work was done: what the user is told of it."""
+"""Hooks after work: record it, and tell the user what matters."""
 
 from collections.abc import Iterator
 from types import MappingProxyType
@@ -40,20 +40,20 @@ def _make_request(context: HookContext) -> turns.HostTurnRequest:
 
 
 def _list_notices(found: turns.HostTurnResult) -> Iterator[str]:
-    """Yield what the user is told, each a sentence without its end."""
+    """Yield what the user is told, each a sentence without its full stop."""
     if found.context:
         yield f"the context is {found.context.percent} % full. {_NOTICES[found.context.level]}"
     if found.signals:
         first = {one.kind: one.text for one in reversed(found.signals)}
         why = "; ".join(first[kind] for kind in dict.fromkeys(one.kind for one in found.signals))
-        yield f"this session seems to get worse: {why}. Save, then clear or compact"
+        yield f"this session seems to be getting worse: {why}. Save, then clear or compact"
     if found.work:
         for gate in found.work.due:
             yield f"the gate {gate.key} is due ({gate.because}): run `passdown gate run {gate.key}`"
         if warnings := [change.warning for change in found.work.changes if change.warning]:
             yield f"test-first order: {warnings[-1]}"
     if found.has_results:
-        yield "results of subagents wait to be applied: `passdown result apply`"
+        yield "subagents returned results: run `passdown result apply`"
 
 
 def answer_compaction(context: HookContext) -> HookReply:
@@ -63,7 +63,7 @@ def answer_compaction(context: HookContext) -> HookReply:
 
 
 def answer_subagent_end(context: HookContext) -> HookReply:
-    """Record what a subagent did, and tell the user of the result that it returned."""
+    """Record what a subagent did, and tell the user about the result that it returned."""
     kept = ask(turns.end_subagent, context.caller, _make_request(context)).result
     if kept is None or not kept.is_open:
         return HookReply()
@@ -73,12 +73,12 @@ def answer_subagent_end(context: HookContext) -> HookReply:
         why = "; ".join(kept.problems)
         return HookReply(notice=f"Passdown: a subagent returned a result that cannot be read: {why}")
     return HookReply(
-        notice="Passdown: kept the result of a subagent; the agent applies it with `passdown result apply`"
+        notice="Passdown: saved a subagent's result; the agent applies it with `passdown result apply`"
     )
 
 
 def follow_turn(context: HookContext) -> str:
-    """Update the view with what was published, and commit it if it is time; return what is in the way."""
+    """Update the view with what was published, and commit it if due; return what prevented it."""
     return turns.follow_turn(context.caller, may_commit=True)
 
 

@@ -44,8 +44,8 @@ def _verify(*, as_json: bool) -> int:
 
 def _say_report(found: actions.ArchiveReport) -> None:
     output.say(f"archived events: {found.events} in {output.counted(found.rollups, 'rollup')}")
-    output.say(f"copies of them: {found.copies}")
-    output.say(f"records of sessions: {found.records}")
+    output.say(f"separate copies: {found.copies}")
+    output.say(f"session records: {found.records}")
     output.say(say_index(found.index))
     _say_problems(found.problems)
     output.note(output.counted(len(found.problems), "problem") if found.problems else "no problems found")
@@ -88,8 +88,8 @@ def _say_cleaned(found: actions.CleanedArchive) -> None:
     else:
         removed = output.counted(len(found.removed), "copy", "copies")
         output.say(f"removed {removed} of archived events {since}")
-    _say_problems([one._replace(problem=f"stays: it {one.problem}") for one in found.kept])
+    _say_problems([one._replace(problem=f"kept: it {one.problem}") for one in found.kept])
     if found.due and found.is_dry_run:
-        output.note_hint("--yes removes them; their rollups hold the same events")
+        output.note_hint("remove them with --yes; the rollups keep the same events")
     elif found.removed:
         output.note_hint(f"commit it: `git add --update -- {found.folder}`, then `git commit`")

@@ -1,4 +1,4 @@
-"""`passdown brief`: print what a starting session is told, and measure how much of it is recalled."""
+"""`passdown brief`: print what a starting session is told, and measure how much briefs recall."""
 
 from typing import Any, Final
 
@@ -91,12 +91,12 @@ def _evaluate(sessions: str, tokens: str, chars: int, *, as_json: bool) -> int:
     for row in found.rows:
         if not row.is_good:
             which = f"{row.sessions} sessions, {row.tokens} tokens"
-            output.note(f"facts that every brief must contain are missing: {which}")
+            output.note(f"required facts are missing from the brief: {which}")
     return 0 if found.is_good else PassdownError.exit_code
 
 
 def _numbers(text: str, name: str, least: int, most: int) -> tuple[int, ...]:
-    """Parse whole numbers separated by commas; an empty text has none."""
+    """Parse whole numbers separated by commas; return none for an empty text."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not all(part.isascii() and part.isdigit() and least <= int(part[:9]) <= most for part in parts):
         raise UsageError(f"{name}: {text} is not valid", hint=f"write whole numbers from {least} to {most}")

@@ -1,4 +1,8 @@
-"""`passdown certify`: proof that no fact was lost."""
+"""`passdown certify`: prove that no fact was lost."""
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Final
 
 import click
 
@@ -9,6 +13,14 @@ from passdown.errors import PassdownError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import contested_lines, settling_hint
+
+_PLACES: Final = MappingProxyType(
+    {
+        FactStatus.IN_BRIEF: "in the brief",
+        FactStatus.BY_COMMAND: "through commands",
+        FactStatus.RETIRED: "no longer in force",
+    }
+)
 
 
 @click.command()
@@ -39,7 +51,20 @@ def _say(found: certificates.CertifyResult) -> None:
         for line in contested_lines(found.contested, found.now):
             output.note(line)
         output.note_hint(settling_hint(found.contested))
-    output.say(f"{output.counted(found.facts, 'fact')}, {found.unaccounted} unaccounted")
+    where = ", ".join(_count_by_place(found))
+    output.say(f"{_count_facts(found)}{where and f': {where}'}.")
     output.say(f"root {found.root}")
-    shown = (FactStatus.IN_BRIEF, FactStatus.BY_COMMAND, FactStatus.RETIRED)
-    output.note(", ".join(f"{found.counts[how]} {how.value}" for how in shown))
+
+
+def _count_facts(found: certificates.CertifyResult) -> str:
+    facts = output.counted(found.facts, "fact")
+    if found.unaccounted:
+        return f"{facts}, {found.unaccounted} missing"
+    return f"All {facts} found" if found.facts > 1 else f"{facts} found" if found.facts else "No facts yet"
+
+
+def _count_by_place(found: certificates.CertifyResult) -> Iterator[str]:
+    """Yield how many facts were found in each place."""
+    for status, words in _PLACES.items():
+        if count := found.counts[status]:
+            yield f"{count} {words}"

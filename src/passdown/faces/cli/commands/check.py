@@ -14,7 +14,7 @@ from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, current_folder, find_surroundings
 from passdown.faces.cli.progress import Progress
 
-_WHERE_THEY_LIE: Final = "`passdown format` shows where the documents of each format belong"
+_WHERE_THEY_LIE: Final = "run `passdown format` to see where the documents of each format belong"
 
 
 @click.command()
@@ -73,7 +73,7 @@ def _search(request: checks.CheckRequest) -> checks.CheckedFiles:
 def _repair(
     found: checks.CheckedDocument, progress: Progress, *, yes: bool, as_json: bool
 ) -> checks.CheckedDocument:
-    """Show the repair of a file, and write it if that is wanted; return the state afterwards."""
+    """Show the repair of a file, and write it if the user agrees; return the state afterwards."""
     if found.repair is None:
         return found
     if not as_json:
@@ -105,9 +105,7 @@ def _say_summary(tally: checks.CheckCounts, search: checks.CheckedFiles, place: 
     if tally.checked:
         wrong = [f"{tally.with_errors} with errors"] if tally.with_errors else []
         wrong += [f"{tally.with_warnings} with warnings only"] if tally.with_warnings else []
-        parts = [
-            f"{output.counted(tally.checked, 'document')} checked, {', '.join(wrong) or 'nothing wrong'}"
-        ]
+        parts = [f"{output.counted(tally.checked, 'document')} checked, {', '.join(wrong) or 'no problems'}"]
     else:
         parts = [f"no documents found in {place}"]
     parts += [f"{tally.repaired} repaired"] if tally.repaired else []
@@ -118,6 +116,6 @@ def _say_summary(tally: checks.CheckCounts, search: checks.CheckedFiles, place: 
         looked = f"looked in {', '.join(search.folders)}; name a FILE to look elsewhere"
         output.note_hint(looked if search.folders else _WHERE_THEY_LIE)
     if tally.not_repaired and not output.has_person():
-        output.note_hint("there is no terminal to ask at; --yes writes without asking")
+        output.note_hint("no terminal to ask on; pass --yes to write without asking")
     if fixable:
-        output.note_hint(f"--fix can repair {output.counted(fixable, 'problem')}; it shows the diff first")
+        output.note_hint(f"repair {output.counted(fixable, 'problem')} with --fix; it shows the diff first")

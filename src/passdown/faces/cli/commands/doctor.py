@@ -53,7 +53,7 @@ def command(*, fix: bool, yes: bool, cost: bool, as_json: bool) -> int:
 def _mend(
     answer: Answered[doctor.HealthReport], *, yes: bool, as_json: bool
 ) -> Answered[doctor.HealthReport]:
-    """Fix what is safe to fix, if that is agreed."""
+    """Fix what is safe to fix, if the user agrees."""
     count = answer.result.fixable
     question = f"Fix {'this' if count == 1 else f'these {count}'}?"
     # With --json the user has not seen the findings yet, so only --yes can confirm.
@@ -70,7 +70,7 @@ def _say_mended(report: doctor.HealthReport) -> None:
     if not (report.mended or report.refused):
         output.note("nothing was fixed")
         if not output.has_person():
-            output.note_hint("there is no terminal to ask at; --yes fixes without asking")
+            output.note_hint("no terminal to ask on; pass --yes to fix without asking")
         return
     for text in report.mended:
         output.say(output.wrapped(f"fixed: {text}", "", "  "))
@@ -96,7 +96,7 @@ def _say_summary(report: doctor.HealthReport, *, is_fixed: bool) -> None:
     parts += [output.counted(warnings, "warning")] if warnings else []
     output.note(", ".join(parts))
     if report.fixable and not is_fixed:
-        output.note_hint(f"--fix can fix {report.fixable} of them; it asks first")
+        output.note_hint(f"{report.fixable} of them can be fixed with --fix; it asks first")
 
 
 # --- costs ------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def _say_costs(found: doctor.CostsResult) -> None:
         times = (f"{one.p50_ms:.1f}", f"{one.p95_ms:.1f}")
         output.say(_row((one.what, str(one.count), *times, str(one.p50_chars), str(one.p95_chars))))
     if not found.costs:
-        output.note("no measurements yet: hooks measure themselves, and none has run here")
+        output.note("no measurements yet; hooks record them, and none has run here")
     if found.skipped:
         output.note(f"{output.counted(found.skipped, 'line')} skipped: not a measurement")
 

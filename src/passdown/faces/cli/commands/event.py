@@ -17,7 +17,7 @@ def command(context: click.Context, *, as_json: bool) -> None:
     """Show an event, or retract one.
 
     Without a subcommand, lists the newest events, as `passdown log` does. An ID may be shortened as long as
-    it matches one event; the view shows such an ID after a text that it cut.
+    it matches only one event; the view shows such an ID after each text that it cut.
     """
     if context.invoked_subcommand is None:
         log.show_log(LogRequest(limit=log.USUAL), as_json=as_json)
@@ -37,7 +37,7 @@ def show_event(name: str, *, as_json: bool) -> None:
 
 def _say_text(text: str | None, name: str) -> None:
     if text is None:
-        raise PassdownError(f"event {name} has just disappeared", hint="repeat the command")
+        raise PassdownError(f"event {name} was just removed", hint="run the command again")
     output.say(text.replace("\r\n", "\n").removesuffix("\n"))
 
 
@@ -47,7 +47,7 @@ def _say_text(text: str | None, name: str) -> None:
 @click.option("--agent", default="", metavar="NAME", help="Who retracts it (default: person-<8 hex>).")
 @options.json
 def retract(name: str, *, because: str, agent: str, as_json: bool) -> None:
-    """Retract an event: none of its facts count any more, whatever its time.
+    """Retract an event: none of its facts count any more.
 
     The event file stays; a new event records the retraction. To undo a retraction, publish the facts again.
     Run `passdown synthesize` afterwards.
@@ -60,5 +60,5 @@ def retract(name: str, *, because: str, agent: str, as_json: bool) -> None:
 
 def _say_retracted(found: actions.RetractedEvent) -> None:
     if found.event:
-        output.say(f"event {found.retracted} is retracted by event {found.event.id}")
+        output.say(f"retracted {found.retracted} (recorded as {found.event.id})")
         output.note_hint("run `passdown synthesize` to update the view")

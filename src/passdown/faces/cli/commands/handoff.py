@@ -83,13 +83,13 @@ def create(text: str, to: str, pattern: str | None, session: str, *, as_json: bo
     """
     order = HandoffRequest(**written)
     if to and order != HandoffRequest():
-        hint = "leave --stream, --trigger and --archive out"
-        raise UsageError("--to writes a file for one agent", hint=hint)
+        hint = "remove them; --to writes a file for one agent"
+        raise UsageError("--to cannot be combined with --stream, --trigger or --archive", hint=hint)
     if to:
         _create_for_one(to, text, pattern, session, as_json=as_json)
         return
     if text or pattern:
-        raise UsageError("TEXT and --pattern are for one agent", hint="name it with --to AGENT")
+        raise UsageError("TEXT and --pattern need --to", hint="name the agent with --to AGENT")
     answer = call(actions.create, order, session)
     calls.show(answer, lambda found: say_handoff(found.written), as_json=as_json)
 
@@ -101,13 +101,13 @@ def _create_for_one(to: str, text: str, pattern: str | None, session: str, *, as
     request = AddressedRequest(to=to, text=text, pattern=HandoffPattern(pattern) if pattern else None)
     answer = call(actions.create_for_one, request, session)
     if trouble := calls.show(answer, _say_sent, as_json=as_json).trouble:
-        output.note(f"it is not a message: {trouble}")
+        output.note(f"not sent as a message: {trouble}")
 
 
 def _say_sent(found: actions.SentHandoff) -> None:
     output.say(f"Handoff created: {found.path}")
     if found.is_sent:
-        output.say(f"sent to {found.handoff.to} as a message, too")
+        output.say(f"also sent to {found.handoff.to} as a message")
     _say_redacted(found.redacted)
 
 
@@ -126,7 +126,7 @@ def say_handoff(handoff: WrittenHandoff) -> None:
 
 
 def _say_state(handoff: Handoff, origin_of: Callable[[FactKind, str], str]) -> None:
-    """Print what is done, what is being done and what comes next, each with its origin if that is known."""
+    """Print goal, done, now and next, each with its origin if that is known."""
     rows = (
         (FactKind.GOAL, [handoff.goal]),
         (FactKind.DONE, handoff.done),
@@ -143,7 +143,7 @@ def _say_state(handoff: Handoff, origin_of: Callable[[FactKind, str], str]) -> N
 
 def _say_redacted(redacted: Sequence[str]) -> None:
     if redacted:
-        output.note(f"secrets were removed: {', '.join(redacted)}")
+        output.note(f"removed secrets: {', '.join(redacted)}")
 
 
 @command.command(name="list", short_help="List handoffs, newest first.")
@@ -161,7 +161,7 @@ def _list(limit: int, *, as_json: bool) -> None:
 def _say_list(found: actions.HandoffList) -> None:
     if not found.handoffs:
         output.note("no handoffs")
-        output.note_hint("`passdown handoff create` writes one")
+        output.note_hint("run `passdown handoff create` to write one")
     for one in found.handoffs:
         age = f"{age_words(found.now - one.at)} ago" if one.at else "no date"
         output.say(cut(f"{one.name}  {one.kind}, {one.status or 'no status'}, {age}", width()))
@@ -212,7 +212,7 @@ def resume(name: str, session: str, *, run_test: bool, yes: bool, as_json: bool)
 
 def _say_resumed(resumed: actions.ResumedHandoff, found: actions.ReviewedHandoff) -> None:
     def show_origin(kind: FactKind, text: str) -> str:
-        """Show who said a fact of the handoff, and how long ago."""
+        """Return who stated a fact of the handoff, and how long ago."""
         origin = found.review.find_origin(kind, text)
         return f" ({origin.agent}, {age_words(found.now - origin.at)} ago)" if origin else ""
 

@@ -59,7 +59,7 @@ def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_
 
 
 def _ask(choices: SetupRequest) -> SetupRequest:
-    """Ask what neither the options nor the project decide."""
+    """Ask for the choices that neither the options nor the project make."""
     if choices.is_private is None:
         is_shared = _agrees("Share events and handoffs with others through git?")
         choices = replace(choices, is_private=not is_shared)
@@ -96,8 +96,8 @@ def _say_written(found: setups.SetupResult) -> None:
         output.say(f"written: {one_line(change.path)}")
     shared = [change.shown for change in found.plan.changes if not change.is_gits]
     if found.plan.changes and not found.is_in_git:
-        output.note("the project is not in a git repository; nothing is committed")
+        output.note("this is not a git repository; nothing is committed")
     elif shared and not found.is_private:
         output.note_hint(f"commit {', '.join(shared)} to share the setup")
     for host in found.lacking:
-        output.note_hint(f"`passdown install {host.name}` adds Passdown to {host.title}")
+        output.note_hint(f"run `passdown install {host.name}` to add Passdown to {host.title}")

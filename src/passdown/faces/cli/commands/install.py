@@ -63,8 +63,8 @@ def install(
     request = installs.InstallRequest(host=name, has_instructions=instructions, edits=edits, permits=permits)
     answer = call_bare(installs.plan_install, request)
     if answer.result.is_temporary:
-        output.note("passdown runs from a temporary path, which may soon be gone")
-        output.note_hint("install it with `uv tool install passdown`, then repeat")
+        output.note("passdown runs from a temporary path that may soon be gone")
+        output.note_hint("install it with `uv tool install passdown`, then run this again")
     return _carry_out(answer, yes=yes, as_json=as_json)
 
 
@@ -95,7 +95,7 @@ def _carry_out(answer: Answered[installs.InstallResult], *, yes: bool, as_json: 
     if not as_json:
         _show(planned)
     is_asked = not (yes or as_json) and output.has_person()
-    is_agreed = yes or (is_asked and output.agrees("Do this?", usual=not planned.local))
+    is_agreed = yes or (is_asked and output.agrees("Proceed?", usual=not planned.local))
     if is_agreed:
         act = installs.install if planned.is_install else installs.uninstall
         answer = call_bare(act, planned, is_anywhere=True)
@@ -155,10 +155,10 @@ def _say_outcome(found: installs.InstallResult) -> None:
     if not found.done:
         output.note("nothing was changed")
         if not output.has_person():
-            output.note_hint("there is no terminal to ask at; --yes skips the question")
+            output.note_hint("no terminal to ask on; pass --yes to skip the question")
     elif found.is_install:
         output.say(f"installed into {title}")
-        usual = "it is active from the next session on, in projects with a passdown.toml"
+        usual = "active from your next session, in projects with a passdown.toml"
         output.note_hint(found.step or usual)
     else:
         output.say(f"uninstalled from {title}")

@@ -39,7 +39,7 @@ def command(*, limit: int | None, show_all: bool, as_json: bool, **wanted: str) 
 
 
 def show_log(request: LogRequest, *, as_json: bool) -> None:
-    """List the events that fit."""
+    """List the events that match."""
     if not as_json:
         _say(call(label_events, request).result)
         return
@@ -56,5 +56,5 @@ def _say(found: EventLabels) -> None:
     if found.earlier:
         output.note(f"and {found.earlier} earlier")
         output.note_hint(
-            "--all shows every event, -n N the newest N; --since, --agent, --branch and --type filter"
+            "show all with --all, or N with -n N; filter with --since, --agent, --branch and --type"
         )

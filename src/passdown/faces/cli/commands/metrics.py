@@ -1,4 +1,4 @@
-"""`passdown metrics`: sum up what hooks and commands recorded about the work here."""
+"""`passdown metrics`: sum up what hooks and commands recorded here."""
 
 import click
 

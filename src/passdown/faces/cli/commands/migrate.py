@@ -1,4 +1,4 @@
-"""`passdown migrate`: turn a `current.md` that a person or another tool wrote into an event."""
+"""`passdown migrate`: import a `current.md` that a person or another tool wrote, as an event."""
 
 import click
 

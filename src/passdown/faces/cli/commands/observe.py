@@ -34,7 +34,7 @@ def command(transcript: Path | None, session: str, host: str | None, *, as_json:
 
 
 def _say_observed(found: actions.ObservedFacts) -> None:
-    """Say how many facts were new; the kinds that have no word of their own are counted together."""
+    """Print how many facts were new; kinds without a name of their own are counted together."""
     counted: list[str] = []
     rest = 0
     for kind in FactKind:

@@ -44,7 +44,7 @@ def command(
     A document matches if it contains all WORDS, in any order; case and accents are ignored. `word*` matches
     every word that starts with `word`. Words in double quotes must follow each other, as in '"no server"'.
     Ledgers of running sessions come first, then the best matches, then the newest. Archived events are
-    searched too.
+    included.
     """
     request = DocumentQuery(
         text=" ".join(words),
@@ -64,10 +64,10 @@ def _say(answer: FoundDocuments) -> None:
     more = answer.total - len(answer.matches)
     if not answer.total:
         output.note("nothing found")
-        output.note_hint("try fewer words; `word*` finds every word that starts with `word`")
+        output.note_hint("try fewer words, or `word*` for every word that starts with `word`")
     if more:
         output.note(f"and {'at least ' if answer.is_least else ''}{more} more")
-        output.note_hint("-n N shows more; --kind, --agent, --since and more words narrow it down")
+        output.note_hint("show more with -n N, or narrow it down with more words, --kind, --agent or --since")
 
 
 def _lines(match: FoundDocument) -> Sequence[str]:
@@ -78,6 +78,6 @@ def _lines(match: FoundDocument) -> Sequence[str]:
     return (
         cut(first, width() - len(behind)) + behind,
         " " * _INDENT + cut(f"{match.line}: {match.text}", width() - _INDENT),
-        # A command is never cut: a part of it would do something else.
+        # A command is never cut: a part of it could do something else.
         " " * _INDENT + one_line(match.command),
     )

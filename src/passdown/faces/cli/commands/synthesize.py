@@ -24,7 +24,7 @@ _DIFFERENCE: Final = 24
 _AHEAD: Final = 3
 _NAMED: Final = 5
 _WAITING: Final = 5
-_VERIFY: Final = "`passdown view verify` lists what was skipped, and why"
+_VERIFY: Final = "run `passdown view verify` to see what was skipped and why"
 
 
 @record
@@ -41,7 +41,7 @@ class SynthesizeOptions:
     as_json: bool
 
     def is_interactive(self) -> bool:
-        """Whether to ask questions: there is a terminal, and no option answers them."""
+        """Return whether to ask questions: on a terminal, unless an option answers them."""
         is_plain = not (self.no_confirm or self.as_json or self.input or self.output)
         return is_plain and output.has_person()
 
@@ -130,7 +130,7 @@ Found = (
 
 
 def _report(answer: Answered[Found], hint: str = _VERIFY, *, as_json: bool) -> int:
-    """Print an answer, and then what the user should know of it; `hint` is for files that were skipped."""
+    """Print an answer and its warnings; `hint` is for files that were skipped."""
     found = show(answer, _say, as_json=as_json)
     if isinstance(found, syntheses.NothingToMerge):
         _say_nothing(found)
@@ -142,7 +142,7 @@ def _report(answer: Answered[Found], hint: str = _VERIFY, *, as_json: bool) -> i
 
 
 def _say(found: Found) -> None:
-    """Print what was done or found, if there was anything to do."""
+    """Print what was done or found, if anything."""
     if isinstance(found, syntheses.MadeView):
         _say_outcome(found)
     elif isinstance(found, syntheses.MergedView):
@@ -187,16 +187,14 @@ def _events(count: int) -> str:
 def _say_warnings(found: syntheses.MadeView) -> None:
     _note_skipped(found)
     if found.malformed:
-        count, verb = (
-            ("1 value of an event", "counts")
-            if found.malformed == 1
-            else (f"{found.malformed} values of events", "count")
+        values, verb, them = (
+            ("1 value", "is", "it") if found.malformed == 1 else (f"{found.malformed} values", "are", "them")
         )
-        output.note(f"{count} could not be read and {verb} nowhere")
-        output.note_hint(f"`passdown view list malformed` shows {'it' if verb == 'counts' else 'them'}")
+        output.note(f"{values} in events could not be read and {verb} ignored")
+        output.note_hint(f"run `passdown view list malformed` to see {them}")
     for place in found.ahead[:_AHEAD]:
         output.note(
-            f"event {place.rank.id} is dated {minute(place.rank.at)}, far ahead; it overrides others for now"
+            f"event {place.rank.id} is dated {minute(place.rank.at)}, far in the future; it overrides others"
         )
         output.note_hint(f"if its clock was wrong, run `passdown event retract {place.rank.id}`")
     if len(found.ahead) > _AHEAD:
@@ -267,11 +265,11 @@ def _say_committed(found: view_checks.CheckedView) -> None:
         output.note("the last commit has no events")
 
 
-# --- with a person ------------------------------------------------------------------------------
+# --- on a terminal ------------------------------------------------------------------------------
 
 
 def _interact(options: SynthesizeOptions) -> int:
-    """Discover, preview, confirm, synthesize, then offer to archive and to commit."""
+    """Preview, confirm and synthesize; then offer to archive and to commit."""
     planned = call(syntheses.preview_synthesis, None).result
     if isinstance(planned, syntheses.NothingToMerge):
         _say_nothing(planned)

@@ -79,7 +79,7 @@ def _ask_about(
     request: actions.BindRequest,
     session: str,
 ) -> Answered[actions.BoundTrack | actions.HeldTrack]:
-    """Ask a person what to do about a track that another session has, and do that."""
+    """Ask a person what to do about a track that another session has, and do it."""
     wanted = TrackRequest(track=request.track.strip(), agent=request.agent)
     steps, held = ask_about_lock(found, wanted, session)
     notable = {one.text: one.step for one in reversed(steps) if one.is_notable}
@@ -100,7 +100,7 @@ def _say_bound(found: actions.BoundTrack | actions.HeldTrack, track: str, task: 
     if track:
         output.say(f"{found.agent} {word} {found.track}")
     if task:
-        output.say(f"{found.agent} has task {found.task}")
+        output.say(f"{found.agent} works on task {found.task}")
     decisions = output.counted(len(account.of(FactKind.DECISION)), "decision")
     files = output.counted(len(account.of(FactKind.FILE)), "file")
     output.say(f"ledger: {account.start.ledger} ({decisions}, {files} changed)")
@@ -117,7 +117,7 @@ def unbind(session: str, *, only_task: bool, as_json: bool) -> None:
 
 def _say_unbound(found: actions.BoundTrack, *, only_task: bool) -> None:
     if only_task and found.task_before:
-        output.say(f"{found.agent} no longer has task {found.task_before}")
+        output.say(f"{found.agent} no longer works on task {found.task_before}")
     elif only_task:
         output.say(f"{found.agent} has no task")
     elif found.before:
@@ -168,7 +168,7 @@ def _say_finished(found: actions.BoundTrack | GateOutcome | actions.WaitingGate)
     if isinstance(found, GateOutcome):
         say_verdict(found)
     elif isinstance(found, actions.WaitingGate):
-        output.note("completion waits for a person: see `passdown gate run completion`")
+        output.note("the gate completion waits for a person; run `passdown gate run completion` to see why")
     else:
         output.say(f"{found.agent} finished {found.before}")
         if found.handoff:

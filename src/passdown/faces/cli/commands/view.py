@@ -63,7 +63,7 @@ _SHOWN: Final[Mapping[ViewState, str]] = MappingProxyType(
         ViewState.OUTDATED: "outdated",
         ViewState.MISSING: "not written yet",
         ViewState.EDITED: "edited by hand",
-        ViewState.MERGED: "merged by git, not regenerated",
+        ViewState.MERGED: "merged by git and not regenerated",
         ViewState.FOREIGN: "not made by Passdown",
         ViewState.OTHER_RENDERER: "made by another version of Passdown",
     }
@@ -92,7 +92,7 @@ def list_section(section: str, *, about: str, as_json: bool) -> None:
     count = found.section.count if isinstance(found, actions.ContestedSection) else found.count
     if is_json or count:
         return
-    output.note(f"nothing in section {section} names {about}" if about else f"section {section} is empty")
+    output.note(f"no fact in section {section} names {about}" if about else f"section {section} is empty")
 
 
 def _say_section(found: actions.SectionFacts | actions.ContestedSection) -> None:

@@ -53,7 +53,7 @@ def _say_close(found: actions.CloseAnswer, reason: str) -> None:
     unfenced = ", unfenced" * found.unfenced
     if found.waiting is not None:
         output.say(f"Close queued: {found.waiting} {found.title} ({reason}{unfenced})")
-        output.say("  the next command that reaches the tracker closes it")
+        output.say("  the next command that reaches the tracker sends it")
     else:
         output.say(f"Closed: {found.closed} {found.title} ({found.reason}{unfenced})")
     if found.unfenced:

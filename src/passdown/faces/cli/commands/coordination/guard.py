@@ -1,4 +1,4 @@
-"""`passdown guard`: judge a commit before git makes it, or the commits of a branch."""
+"""`passdown guard`: check a commit before git makes it, or the commits of a push or branch."""
 
 import os
 import sys
@@ -53,7 +53,7 @@ def _judge_staged(*, as_json: bool) -> int:
     answer = Answered(actions.StagedVerdict())
     try:
         answer = call(actions.judge_staged, None)
-    except PassdownError as found:  # a guard that is broken stops nobody
+    except PassdownError as found:  # a broken guard stops nobody
         output.note(f"the commit was not checked: {found.message}")
     return 0 if show(answer, _say_staged, as_json=as_json).passed else HELD_CODE
 
@@ -71,7 +71,7 @@ def _judge_branch(span: str, *, as_json: bool) -> int:
 
 def _say_branch(found: actions.CommitsVerdict) -> None:
     if not found.is_judged:
-        output.note("nobody coordinates in this clone; nothing was judged")
+        output.note("no sessions coordinate in this clone; nothing to check")
     _say_refused(found.refused)
 
 
@@ -79,7 +79,7 @@ def _judge_push(*, as_json: bool) -> int:
     answer, pushed = Answered(actions.CommitsVerdict()), _read_pushed()
     try:
         answer = call(actions.judge_push, pushed) if pushed.tips else answer
-    except PassdownError as found:  # a guard that is broken stops nobody
+    except PassdownError as found:  # a broken guard stops nobody
         output.note(f"the push was not checked: {found.message}")
     return 0 if show(answer, _say_push, as_json=as_json).passed else HELD_CODE
 
@@ -91,9 +91,9 @@ def _say_push(found: actions.CommitsVerdict) -> None:
 
 
 def _read_pushed() -> PushedRefs:
-    """Return what git's pre-push hook is told: local ref and commit, remote ref and commit, in each line.
+    """Return the refs that git passes to its pre-push hook: per line, local and remote ref and commit.
 
-    The pre-commit framework reads that itself, and says it in variables.
+    The pre-commit framework reads those lines itself, and passes them on in variables.
     """
     lines = [line.split() for line in sys.stdin.read().splitlines()] if sys.stdin else []
     refs = [(words[1], words[3]) for words in lines if len(words) == _REF_WORDS]
@@ -115,7 +115,7 @@ def _say_goes_on(what: str) -> None:
 
 
 def _say_conflicts(conflicts: Sequence[PathVerdict]) -> None:
-    """Say who holds which file, and what can be done instead (R214)."""
+    """Print who holds which file, and what to do instead (R214)."""
     for verdict in conflicts[:_SHOWN]:
         output.note(tell_verdict(verdict))
     if len(conflicts) > _SHOWN:
@@ -170,8 +170,9 @@ def uninstall() -> None:
 
 
 def _say_lines(plan: GuardPlan) -> None:
-    """Print what a person adds, since the file belongs to a tool."""
+    """Print the lines that a person must add, because the file belongs to another tool."""
     is_hook = plan.owner in {HookOwner.FOLDER, HookOwner.PROGRAM}
-    output.note(f"{plan.place} is not changed; add {'a call like this' if is_hook else 'these lines'} to it:")
+    lines = "a call like this" if is_hook else "these lines"
+    output.note(f"{plan.place} belongs to another tool and was not changed; add {lines} to it:")
     for line in plan.lines:
         output.say(line)

@@ -25,12 +25,12 @@ def msg(text: str, to: str, session: str, *, urgent: bool, as_json: bool) -> Non
     """
     answer = call_shared(actions.send, actions.MessageRequest(text=text, to=to, is_urgent=urgent), session)
     if trouble := show(answer, lambda found: _say_sent(found, to), as_json=as_json).trouble:
-        output.note(f"it is no message: {trouble}")
+        output.note(f"not sent as a message: {trouble}")
 
 
 def _say_sent(found: actions.MessageAnswer, to: str) -> None:
     if found.handoff is not None:
-        output.say(f"left for {to}: {found.handoff}")
+        output.say(f"left as a handoff for {to}: {found.handoff}")
     for one in found.recipients:
         name = one.removeprefix(TO_NAME)
         output.say(f"sent to {name}" if name == one else f"waits for the next session called {name}")

@@ -54,10 +54,10 @@ def _say_standing(found: actions.StandingOffers) -> None:
         name = one.offer.short_name
         output.say(f"{name}  {one.offer.task} from {one.offer.agent} to {whom}, {left} left")
     if not found.offers:
-        output.say("No offers stand.")
+        output.say("No open offers.")
 
 
-@click.command(short_help="Accept an offer: its task and files are yours.")
+@click.command(short_help="Accept an offer: its task and files become yours.")
 @click.argument("name", metavar="[OFFER]", default="")
 @click.option("--anyway", is_flag=True, help="Accept it though something changed since.")
 @options.run_test
@@ -87,7 +87,7 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
     if (is_untested or not drift.is_clean) and not anyway:
         why = "the test could not be run" if drift.is_clean else "something changed since the offer was made"
         output.note(f"not accepted: {why}")
-        output.note_hint(f"accept it with `passdown handoff accept {found.offer.short_name} --anyway`")
+        output.note_hint(f"accept anyway: `passdown handoff accept {found.offer.short_name} --anyway`")
         return HELD_CODE
     answer = call_shared(actions.accept, found, session)
     return _report(answer, _say_accepted, as_json=as_json)
@@ -95,15 +95,15 @@ def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, 
 
 def _say_accepted(found: actions.AcceptedOffer) -> None:
     for grant in found.accepted:
-        output.say(f"yours: {grant.name} (fence {grant.fence})")
-    output.say(f"What {found.agent} knew is in your ledger, too: read it with `passdown brief`.")
+        output.say(f"Now yours: {grant.name}")
+    output.say(f"Your ledger now has what {found.agent} knew. Read it with `passdown brief`.")
 
 
 @click.command(short_help="Decline an offer.")
 @click.argument("name", metavar="[OFFER]", default="")
 @options.changing
 def decline(name: str, session: str, *, as_json: bool) -> int:
-    """Decline an offer; its task and files stay with the giver, or go back to the board."""
+    """Decline an offer; its task and files stay with the agent who offered them, or go back to the board."""
     return _report(call_shared(actions.decline, name, session), _say_ended, as_json=as_json)
 
 
@@ -122,14 +122,14 @@ def _say_ended(found: actions.EndedOffer) -> None:
 def _report(
     answer: Answered[Found | OfferGone | Lost], say: Callable[[Found], None], *, as_json: bool
 ) -> int:
-    """Print what came of it; a refusal has no JSON."""
+    """Print the outcome; a refusal has no JSON."""
     found = answer.result
     if isinstance(found, Lost):
         say_lost(found)
     elif isinstance(found, OfferGone):
         other = found.state == "other"
-        output.note("the offer is for somebody else" if other else "the offer does not stand")
-        output.note_hint("`passdown handoff offers` lists those that do")
+        output.note("this offer is for another session" if other else "this offer is no longer open")
+        output.note_hint("run `passdown handoff offers` to list open offers")
     elif as_json:
         output.say_json(encode(found))
     else:

@@ -1,6 +1,7 @@
 """`passdown reserve`, `renew`, `release`, `takeover`: who may edit which files."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
@@ -18,6 +19,9 @@ from passdown.records import replace
 from passdown.services.coordination.path_words import CoveredPattern
 
 _Outcome = actions.GrantedLeases | actions.ReservedFiles | actions.ReleasedFiles | actions.RefusedLease
+
+_TAKEN_OVER: Final = "taken over"
+"""The outcome of a takeover."""
 
 literal_option = click.option(
     "--literal", is_flag=True, help="Take each PATH as a name, whatever characters it has."
@@ -114,13 +118,13 @@ def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
 
 
 def _say_coverage(name: str, covered: Sequence[CoveredPattern]) -> str:
-    """Say how many files a reservation covers now; nothing without git."""
+    """Return how many files a reservation covers now; "" without git."""
     for one in covered:
         if one.pattern == name:
             files, is_bounded = one.coverage
             if not files:
-                return "" if is_bounded else ", covers no tracked file yet"
-            return f", covers {'at least ' * is_bounded}{files:,} tracked file{'s' * (files != 1)}"
+                return "" if is_bounded else "no tracked files yet; "
+            return f"{'at least ' * is_bounded}{files:,} tracked file{'s' * (files != 1)}; "
     return ""
 
 
@@ -136,7 +140,7 @@ def _say(found: _Outcome) -> None:
             say_lost(found.refused)
     elif isinstance(found, actions.ReleasedFiles):
         for name in found.resources:
-            output.say(f"{found.outcome}: {name}")
+            output.say(f"{found.outcome.capitalize()} {name}")
     elif isinstance(found, actions.ReservedFiles):
         _say_grants(found.granted, found.covered)
     else:
@@ -146,7 +150,6 @@ def _say(found: _Outcome) -> None:
 def _say_grants(found: actions.GrantedLeases, covered: Sequence[CoveredPattern] = ()) -> None:
     for grant in found.grants:
         left = seconds_words(grant.left)
-        more = _say_coverage(grant.name, covered)
-        output.say(
-            f"{found.outcome}: {grant.name} (fence {grant.fence}, {left} without a sign of life){more}"
-        )
+        files = _say_coverage(grant.name, covered)
+        done = "Took over" if found.outcome == _TAKEN_OVER else found.outcome.capitalize()
+        output.say(f"{done} {grant.name} ({files}expires {left} after you go silent)")

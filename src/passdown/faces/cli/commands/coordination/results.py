@@ -17,8 +17,8 @@ from passdown.faces.cli.options import call_shared
 _ENDED: Final = MappingProxyType(
     {
         ResultState.APPLIED: "Already applied",
-        ResultState.DROPPED: "Was dropped",
-        ResultState.NOTED: "Asks for nothing",
+        ResultState.DROPPED: "Already dropped",
+        ResultState.NOTED: "Nothing to apply",
     }
 )
 _WORDS: Final = MappingProxyType({ResultAction.CLOSE: "closed", ResultAction.UPDATE: "added notes to"})
@@ -57,7 +57,7 @@ def _say_results(found: actions.AppliedResults) -> None:
     for one in found.applied:
         _say_applied(one.kept, is_new=bool(one.tried))
     if not found.applied:
-        output.say("No result waits to be applied.")
+        output.say("No results to apply.")
 
 
 @result.command("list", short_help="List the results that wait, or all.")
@@ -68,7 +68,7 @@ def list_(session: str, *, show_all: bool, as_json: bool) -> None:
     answer = call(actions.list_known, actions.ListResultsRequest(is_all=show_all), session)
     found = calls.show(answer, _say_listed, as_json=as_json)
     if not (found.results or as_json):
-        output.say("There are no results." if show_all else "No result waits to be applied.")
+        output.say("No results." if show_all else "No results to apply.")
 
 
 def _say_listed(found: actions.ListedResults) -> None:
@@ -80,7 +80,7 @@ def _say_listed(found: actions.ListedResults) -> None:
 @click.argument("name", metavar="ID")
 @options.usual
 def show(name: str, session: str, *, as_json: bool) -> None:
-    """Show what a subagent returned, and what became of it."""
+    """Show what a subagent returned, and what was done with it."""
     calls.show(call(actions.show, name, session), _say_shown, as_json=as_json)
 
 
@@ -119,12 +119,12 @@ def rules(*, as_json: bool) -> None:
 
 
 def _say_applied(kept: KeptResult, *, is_new: bool) -> None:
-    """Say what was done, and what was not and why."""
+    """Print what was applied, and what was not and why."""
     if kept.state is ResultState.MALFORMED:
         output.note(f"{kept.id} cannot be read: {'; '.join(kept.problems)}")
         output.note_hint(f"ask the subagent again, or run `passdown result drop {kept.id}`")
         return
-    word = "Not all is applied" if kept.is_open else "Applied" if is_new else _ENDED[kept.state]
+    word = "Partly applied" if kept.is_open else "Applied" if is_new else _ENDED[kept.state]
     output.say(output.wrapped(f"{word}: {kept.id} {_title(kept)}", "", "  "))
     if not is_new:
         return

@@ -60,7 +60,7 @@ def blocked(*, as_json: bool) -> None:
 @options.json
 def list_(*, show_all: bool, as_json: bool) -> None:
     """List the open tasks with their holders, or all tasks."""
-    none = 'There are no tasks; add one: `passdown task add "TITLE"`'
+    none = 'No tasks. Add one with `passdown task add "TITLE"`.'
     say_listed(Listing.ALL if show_all else Listing.OPEN, none, as_json=as_json)
 
 
@@ -82,7 +82,7 @@ def _say_shown(found: actions.ShownTask) -> None:
             output.say(f"  > {line}")
 
 
-@task.command(short_help="Add a text to the notes of a task.")
+@task.command(short_help="Add a note to a task.")
 @click.argument("name", metavar="ID")
 @click.argument("text")
 @options.changing
@@ -103,7 +103,7 @@ def note(name: str, text: str, session: str, *, as_json: bool) -> None:
 def block(name: str, by: str, session: str, *, as_json: bool) -> None:
     """Let a task wait until another one is closed."""
     answer = call_shared(actions.block, actions.BlockRequest(name=name, by=by), session)
-    _say_task(answer, f"waits for {by}:", as_json=as_json)
+    calls.show(answer, lambda found: output.say(f"{found.task.task} now waits for {by}"), as_json=as_json)
 
 
 @task.command("give-back", short_help="Let others claim a task that the session has.")
@@ -154,12 +154,12 @@ def import_(path: str, session: str, *, as_json: bool) -> None:
     """Add the tasks of a file that `passdown task export` or `bd export` wrote; known ids are left alone."""
     answer = call_shared(actions.import_file, path, session)
     found = answer.result
-    said = f"{found.added} tasks added, {found.known} known already"
+    said = f"{output.counted(found.added, 'task')} added, {found.known} already there"
     calls.show(answer, lambda _: output.say(said), as_json=as_json)
 
 
 def _read_about(context: click.Context) -> dict[str, Any]:
-    """Return the options that say something about a task."""
+    """Return the options that describe a task."""
     return {name: one for name, one in context.params.items() if name not in {"session", "as_json"}}
 
 

@@ -51,8 +51,8 @@ def init(*, yes: bool, new_key: bool, as_json: bool) -> int:
 def _say_known(plan: actions.KeyPlan, *, as_json: bool) -> None:
     if as_json:
         output.say_json(encode(plan))
-    output.note(f"the project has the key {plan.key}; nothing was changed")
-    output.note_hint("--new-key draws another, for a fork that is a project of its own")
+    output.note(f"the project already has a team key ({plan.key}); nothing was changed")
+    output.note_hint("if this fork is a project of its own, create another with --new-key")
 
 
 def _say_written(found: actions.KeyPlan) -> None:
@@ -62,9 +62,11 @@ def _say_written(found: actions.KeyPlan) -> None:
     else:
         output.note_hint(f"commit {FILE_NAME}, so that every clone has this key")
     if found.no_server:
-        output.note(f"nothing is granted yet: {found.no_server.message}")
+        output.note(f"sessions cannot coordinate yet: {found.no_server.message}")
         output.note_hint(found.no_server.hint)
-    output.note_hint("`passdown install HOST --edits` lets a host ask Passdown before it edits a file")
+    output.note_hint(
+        "run `passdown install HOST --edits` to have a host check with Passdown before it edits a file"
+    )
 
 
 @team.command(short_help="Bring the tables of the server up to date.")
@@ -78,6 +80,6 @@ def migrate(url: str, *, as_json: bool) -> None:
     """
     show(
         call(actions.migrate, url),
-        lambda found: output.say(f"the tables have version {found.schema}"),
+        lambda found: output.say(f"Database ready (schema {found.schema})."),
         as_json=as_json,
     )

@@ -1,4 +1,4 @@
-"""`passdown checkpoint`: begin a phase, validate it, let it fail, and go on from it after a break."""
+"""`passdown checkpoint`: start a phase, validate it or record its failure, and resume from it later."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -37,7 +37,7 @@ def checkpoint() -> None:
     """
 
 
-@checkpoint.command(short_help="Begin a phase.")
+@checkpoint.command(short_help="Start a phase.")
 @phase_argument
 @name_option
 @stream_option
@@ -78,7 +78,7 @@ def validate(phase: int, name: str, test: str, session: str, *, yes: bool, as_js
 @stream_option
 @options.usual
 def fail(phase: int, why: str, name: str, stream: str, session: str, *, as_json: bool) -> None:
-    """Record that a phase failed, and why; every brief names it until it is validated."""
+    """Record that a phase failed, and why; every brief shows that until it is validated."""
     failed = Phase(phase=phase, name=name.strip(), state=PhaseState.FAILED, detail=one_line(why))
     request = actions.CheckpointRequest(phase=failed, stream=stream)
     calls.show(call(actions.save, request, session), _say_saved, as_json=as_json)
@@ -108,30 +108,30 @@ def resume(stream: str, session: str, *, yes: bool, anyway: bool, as_json: bool)
 
 
 def _say_point(point: actions.ResumePoint, *, as_json: bool) -> None:
-    """Say what changed since a checkpoint, and which of its tests cannot be run again."""
+    """Print what changed since a checkpoint, and which of its tests cannot be run again."""
     if not as_json:
         output.say(f"checkpoint: {point.path}")
         for line in drift_lines(replace(point.drift, test=""), is_run=True):
             output.say(line)
     for command in point.left_out:
-        output.note(f"{one_line(command)} is not run: parts of it stayed on the machine where it ran")
+        output.note(f"not running {one_line(command)}: parts of it were left out when it was shared")
     if point.validated and not point.tests:
-        output.note(f"{name_phase(point.validated)} could not be verified: no test of it is known here")
+        output.note(f"could not verify {name_phase(point.validated)}: no test is known for it here")
 
 
 def _say_resumed(found: actions.ResumedCheckpoint | actions.ChangedCheckpoint) -> None:
     if isinstance(found, actions.ResumedCheckpoint):
         note_commit(found.commit)
-        output.say(f"go on with: {write_phase(found.next)}" if found.next else "all phases are validated")
+        output.say(f"continue with: {write_phase(found.next)}" if found.next else "all phases are validated")
         return
     one = found.changed
     named = "the test" if one.phase is None else f"the test of phase {one.phase}"
-    now = f", and with {one.exit_code_now} now" if one.exit_code_now >= 0 else f", and now: {one.ended}"
-    output.note(f"not resumed: {named} exited with {one.exit_code_then} then{now}")
-    output.note_hint("find out why; to go on all the same: `passdown checkpoint resume --anyway`")
+    now = f"now with {one.exit_code_now}" if one.exit_code_now >= 0 else f"now: {one.ended}"
+    output.note(f"not resumed: {named} exited with {one.exit_code_then} before, {now}")
+    output.note_hint("find out why, or resume anyway: `passdown checkpoint resume --anyway`")
 
 
-@checkpoint.command(short_help="Show the phases of your session, or of a stream document.")
+@checkpoint.command(short_help="Show the phases of your session or of a stream document.")
 @click.argument("stream", default="", metavar="[STREAM]")
 @options.usual
 def show(stream: str, session: str, *, as_json: bool) -> None:
@@ -150,7 +150,7 @@ def _say_progress(found: actions.ProgressResult) -> None:
 
 
 def _progress_lines(found: actions.ProgressResult) -> Iterator[str]:
-    """Describe what was run, and where to go on; what is not known is left out."""
+    """Describe what was run and where to resume; leave out what is not known."""
     state = found.validation
     if state.last_test_command:
         how = [] if state.last_test_exit_code is None else [f"exit {state.last_test_exit_code}"]
@@ -170,5 +170,5 @@ def _progress_lines(found: actions.ProgressResult) -> Iterator[str]:
 def _say_saved(found: actions.CheckpointResult) -> None:
     output.say(output.wrapped(write_phase(found.phase), "", "  "))
     if found.stream:
-        output.say(f"shown in {found.stream}")
+        output.say(f"updated {found.stream}")
     note_commit(found.commit)

@@ -1,4 +1,4 @@
-"""Commands found in documents: show them, ask, and run them without a shell (C102)."""
+"""Show commands found in documents, ask, and run them without a shell (C102)."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,7 +16,7 @@ from passdown.services.work.plan_commands import CommandRun
 def agree(lines: Sequence[CommandLine], *, yes: bool, as_json: bool) -> bool:
     """Show lines, and ask whether to run them.
 
-    With --json the lines are part of the answer, which the user has not seen, so only --yes can agree.
+    With --json the lines are part of the answer, which the user has not seen yet, so only --yes can confirm.
     """
     if not as_json:
         for line in lines:
@@ -29,13 +29,13 @@ def need_agreement(texts: Sequence[str], *, yes: bool, as_json: bool) -> Sequenc
     lines = [read_command_line(text) for text in texts]
     if lines and not agree(lines, yes=yes, as_json=as_json):
         raise PassdownError(
-            "the test was not run, so nothing was done", hint="agree at a terminal, or with --yes"
+            "the test was not run, so nothing was done", hint="confirm at a terminal, or pass --yes"
         )
     return lines
 
 
 def choose_teller(*, as_json: bool) -> Callable[[CommandRun], None]:
-    """Return what says at once how a line ended; with --json nothing does."""
+    """Return the function that reports how each line ended; with --json it prints nothing."""
     return ignore_run if as_json else _tell
 
 
@@ -45,16 +45,16 @@ def _tell(run: CommandRun) -> None:
 
 
 def make_test_runner(*, yes: bool, as_json: bool) -> Callable[[str], int | None]:
-    """Return what runs the test of a handoff, with its output on stderr; None if it could not be run."""
+    """Return a function that runs the test of a handoff, or returns None if that is not possible."""
 
     def run(text: str) -> int | None:
         if not is_whole(text):
-            output.note(f"{text} is not run: parts of it stayed on the machine where it ran")
+            output.note(f"not running {text}: parts of it were left out when it was shared")
             return None
         lines = need_agreement([text], yes=yes, as_json=as_json)
         request = RunRequest(lines=lines, told=choose_teller(as_json=as_json))
         done = call(run_lines, request, is_first=False).result[0]
-        if done.code <= NOT_STARTED:  # nor stopped after its time
+        if done.code <= NOT_STARTED:  # or it ran out of time
             return None
         output.draw(done.output)
         return done.code
@@ -71,4 +71,6 @@ def _show(line: CommandLine) -> None:
 
 
 def _agrees(count: int) -> bool:
-    return output.has_person() and output.agrees(f"Run {count} of them, without a shell?", usual=False)
+    return output.has_person() and output.agrees(
+        f"Run {output.counted(count, 'command')}, without a shell?", usual=False
+    )

@@ -33,7 +33,7 @@ def save(session: str, *, nothing_ruled_out: bool, as_json: bool) -> None:
 def _say_saved(saved: actions.SavedFile) -> None:
     output.say(f"saved: {saved.path}")
     if saved.backup:
-        output.note(f"what was there could not be read; it is now {saved.backup}")
+        output.note(f"the old file could not be read; it is now {saved.backup}")
 
 
 @context.command(short_help="Check that a saved context keeps its contract.")
@@ -50,9 +50,9 @@ def _say_checked(found: actions.CheckedContext) -> None:
     for one in found.problems:
         output.say(f"{found.path}:{one.line}: {one.severity.value}: {one.field} {one.problem}")
     if not found.is_there:
-        verdict = "there is none; `passdown context save` writes it"
+        verdict = "not saved yet; run `passdown context save`"
     else:
-        verdict = "keeps its contract" if found.is_kept else "does not keep its contract"
+        verdict = "complete" if found.is_kept else "not complete"
     output.say(f"{found.path}: {verdict}")
 
 
@@ -64,7 +64,7 @@ def recall(session: str, *, as_json: bool) -> int:
     found = answer.result.context
     if found is None:
         output.note(f"there is no {answer.result.path}")
-        output.note_hint("`passdown context save` writes it")
+        output.note_hint("run `passdown context save` to write it")
         return 1
     show(answer, lambda _: _say_context(found), as_json=as_json)
     return 0

@@ -33,12 +33,13 @@ def dismiss(text: str, session: str, *, as_json: bool) -> None:
 
 def _say(found: actions.FeedbackResult) -> None:
     if not found.feedback:
-        output.say("No feedback waits for an answer.")
+        output.say("No open feedback.")
         return
     for one in found.feedback:
-        told = f"told {', '.join(one.told)}" if one.told else "nobody was told yet"
+        told = f"shown to {', '.join(one.told)}" if one.told else "not shown to an agent yet"
         output.say(f"{one.id}  {age_words(found.now - one.at)} ago, {told}")
         output.say(output.wrapped(one_line(" ".join(one.text.split())), "  ", "  "))
         if one.ledger:
             output.say(f"  in {one.ledger}")
-    output.say('Answer it: `passdown answer "START OF IT" "TEXT"`, or with a turn of its loop.')
+    by_turn = ", or with a turn of its loop" if any(one.ledger for one in found.feedback) else ""
+    output.say(f'Answer it: `passdown answer "START OF IT" "TEXT"`{by_turn}.')

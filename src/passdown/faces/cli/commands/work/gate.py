@@ -137,7 +137,7 @@ def _state(name: str, note: str, session: str, *, passed: bool, as_json: bool) -
     return _show(call(actions.state, request, session), as_json=as_json)
 
 
-# --- what is said -------------------------------------------------------------------------------------
+# --- output -------------------------------------------------------------------------------------------
 
 
 def _show(
@@ -145,7 +145,7 @@ def _show(
     *,
     as_json: bool,
 ) -> int:
-    """Say what came of judging a gate, and return the exit code."""
+    """Print the outcome of a gate, and return the exit code."""
     found = calls.show(answer, _say, as_json=as_json)
     is_refused = (
         found.stops if isinstance(found, actions.GateOutcome) else not isinstance(found, actions.GateQuestion)
@@ -164,17 +164,19 @@ def _say(
         output.say(output.hint(f'a person decides at a terminal: `passdown answer "{question[:40]}" TEXT`'))
     elif isinstance(found, actions.GatePlan):
         output.note(f"nothing was run, so {found.gate} has no result")
-        output.note_hint("agree at a terminal, or add --yes")
+        output.note_hint("confirm at a terminal, or pass --yes")
     else:
-        output.say(f"{found.gate} is yours to judge:")
+        output.say(f"Review {found.gate} yourself:")
         output.say(output.wrapped(found.asks, "  ", "  "))
         for one in found.left_out:
             output.say(f"  not checked: {one}")
-        output.say(output.hint(f"`passdown gate pass {found.gate} --note TEXT`, or `fail`"))
+        output.say(
+            output.hint(f"record the result: `passdown gate pass {found.gate} --note TEXT`, or `fail`")
+        )
 
 
 def say_verdict(found: actions.GateOutcome) -> None:
-    """Say how a gate ended."""
+    """Print the result of a gate."""
     notes = f": {found.notes}" if found.notes else ""
     shown = f"{ICONS[found.status]} {found.status.value} {found.gate}{notes}"
     output.say(output.wrapped(shown, "", "  "))

@@ -35,7 +35,7 @@ def loop(context: click.Context, *, as_json: bool) -> None:
         show(call(actions.status, ""), _say_status, as_json=as_json)
 
 
-@loop.command("open", short_help="Open a loop of a change, or begin a change.")
+@loop.command("open", short_help="Open a loop of a change, or start a change.")
 @click.argument("change")
 @click.argument("name", metavar="LOOP")
 @click.option(
@@ -64,7 +64,7 @@ def open_(change: str, name: str, lane: str | None, *, auto: bool, force: bool, 
 
 def _say_opened(opened: actions.OpenedChange) -> None:
     if opened.is_new:
-        output.say(f"began {opened.change} ({opened.lane.value} lane, {opened.mode.value} mode)")
+        output.say(f"started {opened.change} ({opened.lane.value} lane, {opened.mode.value} mode)")
     turns = output.counted(opened.turns, "turn")
     output.say(f"opened {opened.path} ({turns}); phase: {opened.phase.value}")
 
@@ -101,11 +101,13 @@ def append(change: str, name: str, text: str, session: str, *, as_json: bool, **
 def _say_added(added: actions.AppendedTurn, change: str) -> None:
     output.say(f"added turn {added.turn} to {added.path}")
     for one in added.answered:
-        output.say(f"it answers the feedback of turn {one.turn}")
+        output.say(f"answered the feedback on turn {one.turn}")
     if added.advice:
         output.note(added.advice)
     for one in added.left:
-        output.note(f"feedback of turn {one.turn} still waits; `passdown loop continue {change}` shows it")
+        output.note(
+            f"feedback on turn {one.turn} is still open; run `passdown loop continue {change}` to see it"
+        )
 
 
 def _read_text(text: str) -> str:
@@ -113,14 +115,14 @@ def _read_text(text: str) -> str:
 
 
 def _make_report(name: str, given: dict[str, Any]) -> ImplementationReport | None:
-    """Take out what an implementation tells; raise a UsageError without a result, or for another loop."""
+    """Take the report of an implementation out of the options; raise a UsageError if they do not fit."""
     found = parse_loop_name(name)
     if given["is_complete"] and (found is None or found.kind is not LoopKind.RECONCILE):
-        raise UsageError("--complete is for the reconcile loop", hint="leave it out")
+        raise UsageError("--complete is for the reconcile loop", hint="remove it")
     told = {one: given.pop(one) for one in ("result", "changed", "validation", "deviation")}
     if found is None or found.kind is not LoopKind.IMPLEMENT:
         if said := [one for one, value in told.items() if value]:
-            hint = "leave it out, or append to an implement-NN loop"
+            hint = "remove it, or append to an implement-NN loop"
             raise UsageError(f"--{said[0]} is for implementations", hint=hint)
         return None
     if not told["result"]:
@@ -135,7 +137,7 @@ def _make_report(name: str, given: dict[str, Any]) -> ImplementationReport | Non
     )
 
 
-@loop.command(short_help="Leave feedback for the last turn of a loop.")
+@loop.command(short_help="Leave feedback on the last turn of a loop.")
 @click.argument("change")
 @click.argument("name", metavar="LOOP")
 @click.argument("text")
@@ -148,7 +150,7 @@ def feedback(change: str, name: str, text: str, session: str, *, as_json: bool) 
     """
     request = actions.FeedbackRequest(change=change, loop=name, text=_read_text(text))
     answer = call(actions.leave_feedback, request, session)
-    show(answer, lambda left: output.say(f"left feedback for {left.place}"), as_json=as_json)
+    show(answer, lambda left: output.say(f"left feedback on {left.place}"), as_json=as_json)
 
 
 @loop.command("continue", short_help="Show where a change goes on, and the feedback that waits.")
@@ -170,14 +172,14 @@ def continue_(change: str, session: str, *, yes: bool, as_json: bool) -> None:
 
 
 def _say_continued(found: actions.ContinuedChange) -> None:
-    """Print where a change goes on, the last turn of its loop, and the feedback that waits."""
+    """Print the next step of a change, the last turn of its loop, and the open feedback."""
     _say_change(found.change)
     output.say(f"next: {found.change.advice}")
     output.say(_explain_mode(found.change))
     if found.last_turn:
         output.say(f"\n{_QUOTED}\nlast turn of {found.path}:")
         _say_quoted(found.last_turn.text)
-    output.say("\nfeedback that waits:" if found.feedback else "\nno feedback waits")
+    output.say("\nopen feedback:" if found.feedback else "\nno open feedback")
     for one in found.feedback:
         output.say(f"{one.id}, {age_words(found.now - one.at)} ago:")
         _say_quoted(one.text)
@@ -192,12 +194,12 @@ def _say_quoted(text: str) -> None:
 
 def _explain_mode(found: actions.ChangeEntry) -> str:
     if found.goes_on:
-        return "auto mode: go on through implementation without asking; stop before reconcile"
+        return "auto mode: continue through implementation without asking; stop before reconcile"
     if found.mode is RunMode.AUTO and not found.is_approved:
-        return "auto mode begins when a person has approved the proposal"
+        return f"auto mode starts once a person approves the proposal: `passdown loop approve {found.change}`"
     if found.is_run:
-        return "stop after the turn: a person answers in the ledger"
-    return "do not go on by yourself"
+        return "stop after this turn; a person answers in the ledger"
+    return "do not continue on your own"
 
 
 def _choose(*, yes: bool) -> str:
@@ -205,12 +207,12 @@ def _choose(*, yes: bool) -> str:
     changes = call(actions.status, "").result.changes
     found = [one.change for one in changes if one.phase is not ChangePhase.FINISHED]
     if not found:
-        hint = "begin one: `passdown loop open CHANGE ideation`"
-        raise UsageError("there is no change here to go on with", hint=hint)
+        hint = "start one: `passdown loop open CHANGE ideation`"
+        raise UsageError("there is no change to continue", hint=hint)
     if len(found) == 1 or yes:
         return found[0]
     names = ", ".join(found)
-    if output.has_person() and click.confirm(f"There are several changes ({names}). Go on with {found[0]}?"):
+    if output.has_person() and click.confirm(f"There are several changes ({names}). Continue {found[0]}?"):
         return found[0]
     raise UsageError("there are several changes", hint=f"name one of {names}")
 
@@ -225,11 +227,11 @@ def approve(change: str, *, as_json: bool) -> None:
     change.
     """
     answer = call(actions.approve, change)
-    text = f"approved the proposal of {change}" if answer.result.is_new else f"{change} was approved already"
+    text = f"approved the proposal of {change}" if answer.result.is_new else f"{change} is already approved"
     show(answer, lambda _: output.say(text), as_json=as_json)
 
 
-@loop.command(short_help="Finish a change that is reconciled.")
+@loop.command(short_help="Finish a reconciled change.")
 @click.argument("change")
 @skip_preflight_option
 @options.usual
@@ -246,7 +248,7 @@ def _say_finished(found: actions.FinishedChange) -> None:
     if found.is_new:
         output.say(f"finished {found.change}; its ledgers stay in {found.folder}")
     else:
-        output.say(f"{found.change} was finished already")
+        output.say(f"{found.change} is already finished")
 
 
 @loop.command(short_help="List changes, their loops, and the feedback that waits.")
@@ -274,6 +276,6 @@ def _say_change(found: actions.ChangeEntry) -> None:
 
 
 def _describe_loop(one: LoopSummary) -> str:
-    waiting = f", unanswered feedback: {one.waiting}" if one.waiting else ""
+    waiting = f", open feedback: {one.waiting}" if one.waiting else ""
     result = f", {one.result}" if one.result else ""
     return f"{one.loop}: {output.counted(one.turns, 'turn')}{result}{waiting}"

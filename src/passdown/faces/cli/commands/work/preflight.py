@@ -1,4 +1,4 @@
-"""`passdown preflight`, and how other commands do it once in a session."""
+"""`passdown preflight`, and its options in other commands, which run it once per session."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -23,7 +23,7 @@ _SKIP: Final = "passdown.skip-preflight"
 _CHOICE: Final = "passdown.lock-choice"
 _LOCK: Final = "lock"
 """The step that locks the track."""
-_NO_SESSION: Final = "no session yet; `passdown start` begins one"
+_NO_SESSION: Final = "no session is running; start one with `passdown start`"
 _FLAGS: Final = (
     ("--continue", "Work beside another session that has the track."),
     ("--wait", "Wait up to ten minutes for a session that has the track."),
@@ -49,7 +49,7 @@ skip_preflight_option = click.option(
 
 def _note_choice(context: click.Context, parameter: click.Parameter, value: object) -> None:
     if value and context.meta.setdefault(_CHOICE, parameter.name) != parameter.name:
-        raise UsageError("--continue, --wait and --force exclude each other", hint="give one of them")
+        raise UsageError("--continue, --wait and --force cannot be combined", hint="use only one of them")
 
 
 def lock_options(call: Call) -> Call:
@@ -63,12 +63,12 @@ def lock_options(call: Call) -> Call:
 
 
 def read_lock_choice() -> str:
-    """Return what to do about a track that another session has; empty if no flag says so."""
+    """Return what to do about a track that another session has; empty if no flag was given."""
     return str(click.get_current_context().meta.get(_CHOICE, ""))
 
 
 def is_preflight_skipped() -> bool:
-    """Return whether the command was told not to look at what can be in the way."""
+    """Return whether the command was told to skip the preflight."""
     return bool(click.get_current_context().meta.get(_SKIP))
 
 
@@ -121,11 +121,11 @@ def call_chosen(
 
 
 def choose_agent(session: str) -> str:
-    """Ask a person which of several sessions takes something; return "" if no person can be asked."""
+    """Ask a person which of several sessions to use; return "" if no person can be asked."""
     agents = call(actions.list_agents, None, session, is_first=False).result
     if not agents:
         return ""
-    asked = f"Which session takes it? ({', '.join(agents)})"
+    asked = f"For which session? ({', '.join(agents)})"
     chosen: str = click.prompt(asked, type=click.Choice(agents), show_choices=False, err=True)
     return chosen
 
@@ -133,9 +133,9 @@ def choose_agent(session: str) -> str:
 def ask_about_lock(
     found: "actions.PreflightResult | HeldTrack", request: actions.TrackRequest, session: str
 ) -> "tuple[Sequence[PreflightStep], Held | None]":
-    """Ask a person what to do about a track that another session has, and do that.
+    """Ask a person what to do about a track that another session has, and do it.
 
-    Returns the steps with what came of it, and who has the track if the session still does not.
+    Returns the updated steps, and who has the track if this session still does not.
     """
     if not found.choices:
         return found.steps, found.held
@@ -143,7 +143,7 @@ def ask_about_lock(
     letters = {one[0]: one for one in found.choices}
     force = " force it," * ("f" in letters)
     answer: str = click.prompt(
-        f"Continue beside it, wait,{force} or quit? [{'/'.join([*letters, 'q'])}]",
+        f"Continue alongside it, wait,{force} or quit? [{'/'.join([*letters, 'q'])}]",
         type=click.Choice([*letters, "q"]),
         show_choices=False,
         default="q",
@@ -158,6 +158,6 @@ def ask_about_lock(
 
 
 def say_lock_choices(held: Held) -> None:
-    """Say what can be done about a track that another session has."""
+    """Print what to do about a track that another session has."""
     output.note_hint(f'ask for it: `passdown msg "May I have {held.name}?" --to {held.agent}`')
-    output.note_hint("or repeat this with --wait, with --continue, or at a terminal with --force")
+    output.note_hint("or run this again with --wait or --continue, or at a terminal with --force")

@@ -1,4 +1,4 @@
-"""`passdown tdd`: the phases of the test-first cycle, and why a task has none."""
+"""`passdown tdd`: show the phases of the test-first cycle, or start one."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -21,11 +21,11 @@ def _choose(context: click.Context, parameter: click.Parameter, value: object) -
     if value:
         choice = parameter.name == "tdd"
         if context.meta.setdefault(_CHOICE, choice) is not choice:
-            raise UsageError("--tdd and --no-tdd exclude each other", hint="give one of them")
+            raise UsageError("--tdd and --no-tdd cannot be combined", hint="remove one of them")
 
 
 def tdd_options(call: Call) -> Call:
-    """Add `--tdd` and `--no-tdd`; `read_choice` tells what was given."""
+    """Add `--tdd` and `--no-tdd`; `read_choice` returns which was given."""
     flags = {"--tdd": "Follow the test-first cycle.", "--no-tdd": "Do not follow the test-first cycle."}
     for flag, help_ in reversed(flags.items()):
         call = click.option(flag, is_flag=True, expose_value=False, callback=_choose, help=help_)(call)
@@ -33,7 +33,7 @@ def tdd_options(call: Call) -> Call:
 
 
 def read_choice() -> bool | None:
-    """Return what the two flags of the running command say; None if they say nothing."""
+    """Return which of the two flags the running command has; None if neither."""
     chosen: object = click.get_current_context().meta.get(_CHOICE)
     return chosen if isinstance(chosen, bool) else None
 
@@ -53,24 +53,24 @@ def tdd(context: click.Context, session: str, *, as_json: bool) -> None:
         show(call(actions.show, None, session), _say_cycle, as_json=as_json)
 
 
-@tdd.command(short_help="A failing test is being written.")
+@tdd.command(short_help="Start RED: write a failing test.")
 @options.usual
 def red(session: str, *, as_json: bool) -> None:
-    """Say that a failing test is being written: state and journal first, then the note on the task."""
+    """Start RED: a failing test is being written; the task gets a note."""
     _begin(TddPhase.RED, session, as_json=as_json)
 
 
-@tdd.command(short_help="The test is being made to pass.")
+@tdd.command(short_help="Start GREEN: make the test pass.")
 @options.usual
 def green(session: str, *, as_json: bool) -> None:
-    """Say that the test is being made to pass: state and journal first, then the note on the task."""
+    """Start GREEN: the test is being made to pass; the task gets a note."""
     _begin(TddPhase.GREEN, session, as_json=as_json)
 
 
-@tdd.command(short_help="The code is being cleaned up.")
+@tdd.command(short_help="Start REFACTOR: clean up the code.")
 @options.usual
 def refactor(session: str, *, as_json: bool) -> None:
-    """Say that the code is being cleaned up: state and journal first, then the note on the task."""
+    """Start REFACTOR: the code is being cleaned up; the task gets a note."""
     _begin(TddPhase.REFACTOR, session, as_json=as_json)
 
 
@@ -80,11 +80,11 @@ def _begin(phase: TddPhase, session: str, *, as_json: bool) -> None:
 
 
 def _say_phase(found: actions.PhaseResult) -> None:
-    output.say(f"{found.agent} is in {found.phase.value}" + (f" of {found.task}" if found.task else ""))
+    output.say(f"{found.agent} is now in {found.phase.value}" + (f" ({found.task})" if found.task else ""))
     if found.warning:
-        output.note(f"the order is unusual: {found.warning}")
+        output.note(f"unusual order: {found.warning}")
     if found.note:
-        where = "noted on the task" if found.noted else "waits for the tracker"
+        where = "noted on the task" if found.noted else "queued for the tracker"
         output.say(f"  {where}: {found.note}")
 
 
@@ -93,7 +93,7 @@ def _say_cycle(found: actions.CycleResult) -> None:
     if found.skipped and not found.phase:
         output.say(output.wrapped(found.skipped, "", "  "))
     elif not found.followed:
-        output.say("not followed: the session has neither a track nor a task, or it is switched off")
+        output.say("not followed: the session has no track or task, or it is turned off")
     for one in found.phases:
         began = render_seconds(one.began)
         output.say(output.wrapped(f"{began}  {one.phase}: {one.why}", "  ", "    "))

@@ -1,4 +1,4 @@
-"""`passdown ready`, `passdown blocked`, `passdown sync`: what the tracker has to do, wherever it is."""
+"""`passdown ready`, `passdown blocked`, `passdown sync`: list the tasks of the tracker, and sync it."""
 
 import click
 
@@ -57,25 +57,25 @@ def _say_dropped(found: actions.DroppedChange) -> None:
 
 
 def list_ready(*, as_json: bool) -> None:
-    """Print what can be claimed, or why nothing can; no answer is a warning (R194, C17)."""
+    """Print what can be claimed, or why nothing can; an unreachable tracker is a warning (R194, C17)."""
     found = _show_listed(
         actions.ListingRequest(listing=Listing.READY, tells_waiting=not as_json), as_json=as_json
     )
     if as_json or found.warning or found.tasks:
         return
-    output.say("Nothing is ready to be claimed.")
+    output.say("No task is ready.")
     say_waiting(found.waiting)
     if found.unknown:
-        output.note(f"what the others wait for is not known: {found.unknown}")
+        output.note(f"could not find out what the others wait for: {found.unknown}")
 
 
 def list_blocked(*, as_json: bool) -> None:
-    """Print what waits, and for what."""
-    say_listed(Listing.BLOCKED, "No task waits for anything.", as_json=as_json)
+    """Print the tasks that wait, and what they wait for."""
+    say_listed(Listing.BLOCKED, "No task is blocked.", as_json=as_json)
 
 
 def say_listed(listing: Listing, none: str, *, as_json: bool) -> None:
-    """Print a list of tasks; `none` is what to say if there are none."""
+    """Print a list of tasks, or `none` if there are no tasks."""
     found = _show_listed(actions.ListingRequest(listing=listing), as_json=as_json)
     if not (as_json or found.warning or found.tasks):
         output.say(none)
@@ -88,6 +88,6 @@ def _show_listed(request: actions.ListingRequest, *, as_json: bool) -> actions.L
 def _say_tasks(found: actions.ListedTasks) -> None:
     if found.warning:
         output.note(found.warning)
-        output.note_hint("which tasks there are is not known; try again")
+        output.note_hint("the tasks could not be listed; try again")
     else:
         say_tasks(found.tasks)
