@@ -171,9 +171,9 @@ def _the_tracker_is_lost(day: WorkingDay) -> None:
 
     day.find_tracker()
     found = day.does("cedar", "preflight")
-    assert "outbox:   2 done now" in found.out
+    assert "outbox:   2 sent" in found.out
     assert day.task("Totals with tax")["status"] == "closed"
-    assert "nothing waits" in day.does("cedar", "preflight").out
+    assert "nothing queued" in day.does("cedar", "preflight").out
     day.pass_time(hours=1)
 
 
@@ -236,7 +236,7 @@ def _coordination_agrees(day: WorkingDay) -> None:
     assert begun.code == 0
     steps = {one["step"]: one["text"] for one in day.ask("elm", "preflight", "checkout")["steps"]}
     assert steps["lock"] == "checkout is locked by this session"
-    assert steps["outbox"] == "nothing waits for the tracker"
+    assert steps["outbox"] == "nothing queued"
     assert (steps["orphans"], steps["agents"]) == ("none", "none")
     day.does("elm", "end")
 

@@ -73,12 +73,12 @@ def run_preflight(workspace: Workspace, account: Account, request: PreflightRequ
     """
     tracker = _check_tracker(workspace)
     lock, held = check_lock(workspace, account, request)
-    # The mode was fixed when the session started.
+    # The mode was locked when the session started.
     mode, preferred = account.start.mode, find_preferred_mode(workspace)
     later = f"; the next session prefers {preferred}" if preferred not in {"", mode} else ""
     steps = (
         tracker,
-        PreflightStep(step="mode", text=f"{mode}, fixed for this session{later}"),
+        PreflightStep(step="mode", text=f"{mode}, locked for this session{later}"),
         lock,
         _recall(workspace, account),
         _catch_up(workspace, account),

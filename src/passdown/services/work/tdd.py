@@ -58,7 +58,11 @@ def end_cycle(workspace: Workspace, account: Account) -> Sequence[EndedPhase]:
 def choose_cycle(
     workspace: Workspace, account: Account, *, choice: bool | None, title: str = ""
 ) -> tuple[Account, str]:
-    """Write down whether the cycle is to be followed; also return why it is not, once for each task."""
+    """Record whether to follow the cycle; also return why it is not followed, once for each task.
+
+    The reason is recorded in any case, but returned only to users who asked for test-first: with an option, or
+    in the settings (R179).
+    """
     if choice is not None:
         chosen = TDD_ON if choice else TDD_OFF
         if account.tdd_choice != chosen:
@@ -70,7 +74,8 @@ def choose_cycle(
     said = say_skip(account, reason) if reason else None
     if said is None:
         return account, ""
-    return _journal(workspace, account, said), reason
+    is_asked = choice is not None or account.tdd_choice == TDD_ON or not workspace.settings.tdd.default
+    return _journal(workspace, account, said), reason if is_asked else ""
 
 
 def _journal(workspace: Workspace, account: Account, new_fact: NewFact) -> Account:
