@@ -194,7 +194,7 @@ def _one_hands_over_and_one_never_returns(day: WorkingDay) -> None:
     day.crash(CEDAR)
     day.pass_time(hours=1)
     found = day.does("amber", "preflight")
-    assert f"{day.agent('cedar')} is silent" in " ".join(found.out.split())
+    assert f"{day.agent('cedar')} has been silent" in " ".join(found.out.split())
     day.does("amber", "takeover", form)
     day.test_first("amber")
     day.does("amber", "close", form, "--note", "postal codes of nine countries")

@@ -91,7 +91,7 @@ def test_a_track_is_locked_by_the_session_that_binds_it(team: Team) -> None:
     assert refused.code == asked.code == 3
     assert refused.out == ""
     held = f"track sign-in is held by {team.agent('amber')} (expires in 11 min if it stays silent)"
-    assert refused.err.replace("\n  ", " ").splitlines()[0] == f"passdown: lock: {held}"
+    assert " ".join(refused.err.split()).startswith(f"passdown: lock: {held} hint: ")
     assert "--wait" in refused.err
     assert team.account("birch").track == ""
     assert f"lock:     track sign-in is held by {team.agent('amber')}" in asked.out
@@ -280,7 +280,7 @@ def test_an_engine_that_is_away_is_a_warning_where_work_goes_on_without_it(
     left = team.run("amber", "track", "finish", "--no-validate")
 
     assert (bound.code, gate.code, left.code) == (0, 0, 0)
-    assert "passdown: lock: sign-in is not locked: the coordination database is damaged" in bound.err
+    assert "passdown: lock: could not lock sign-in: the coordination database is damaged" in bound.err
     assert "passdown: lock: the coordination database is damaged" in left.err
     assert gate.err == ""
 

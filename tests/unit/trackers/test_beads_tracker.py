@@ -445,7 +445,7 @@ def test_after_ten_seconds_of_failures_bd_is_not_called_again(
     assert stage.bench.limits == [10.0, 6.0, 0.5]
 
     seconds[0] = 70.0
-    with pytest.raises(TrackerSpentError, match="failed for 10 seconds"):
+    with pytest.raises(TrackerSpentError, match="kept failing for 10 seconds"):
         stage.project.listed(Listing.READY)
     assert stage.programs.calls.count("ready") == 3
 

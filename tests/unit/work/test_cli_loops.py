@@ -228,7 +228,7 @@ def test_a_state_that_is_edited_all_the_time_is_given_up(
     done = looped("loop", "open", "habits", "proposal")
 
     assert done.code == 5
-    assert "changes/habits/state.md is being edited" in done.err
+    assert "somebody is editing changes/habits/state.md" in done.err
 
 
 def test_an_implementation_without_a_list_of_tasks_marks_none(looped: Caller, project: Project) -> None:
@@ -420,7 +420,7 @@ def test_a_turn_that_no_ledger_can_hold_is_refused(
     assert done.code == 1
     said = " ".join(done.err.split())
     assert f"{LEDGER} would exceed {MAX_BYTES:,} bytes or {MAX_LINES:,} lines; nothing was added" in said
-    assert "hint: put long texts into a file of their own" in said
+    assert "hint: put long texts into a separate file" in said
     assert (project.folder / LEDGER).read_bytes() == before
 
 
@@ -435,7 +435,7 @@ def test_a_full_ledger_takes_no_turn_and_no_feedback_and_can_still_be_read(
 
     for done in refused:
         assert done.code == 1
-        assert "so nothing was added" in " ".join(done.err.split())
+        assert "; nothing was added" in " ".join(done.err.split())
     assert (project.folder / LEDGER).read_bytes() == before
     assert "  ideation: 1 turn" in looped("loop").out
 

@@ -260,7 +260,7 @@ def test_a_track_is_finished_through_completion(command: Caller) -> None:
     _use_full(command)
     stopped = command("track", "finish")
     assert (stopped.code, "FAIL completion" in stopped.out) == (1, True)
-    assert "not committed" in stopped.out
+    assert "6 uncommitted files (.gitignore, …)" in stopped.out
     assert json.loads(command("track", "--json").out)["track"] == TRACK
     command("track", "finish", "--json")
     third = command("track", "finish")

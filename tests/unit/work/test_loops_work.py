@@ -113,7 +113,7 @@ def test_tasks_are_written_anew_with_consent_and_short_lanes_need_no_discovery()
             _facts("proposal", state=ChangeState(phase=ChangePhase.PROPOSAL)),
             "proposal",
             True,
-            "a person approves",
+            "until a person runs",
         ),
         (_facts("tasks"), "tasks", True, "break specs and discovery down"),
         (
@@ -193,7 +193,7 @@ def test_cycles_before_a_turn_are_capped(kind: LoopKind, mode: RunMode, most: in
 
     assert judge_cycles(loop, mode, most) == CycleVerdict()
     assert judge_cycles(loop, mode, most + 1).is_refused is is_refused
-    assert f"more than {most} in {mode.value} mode" in judge_cycles(loop, mode, most + 1).text
+    assert f"exceed the limit of {most} in {mode.value} mode" in judge_cycles(loop, mode, most + 1).text
 
 
 def test_tasks_are_read_and_marked_without_touching_the_rest() -> None:

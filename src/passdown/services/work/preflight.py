@@ -144,7 +144,7 @@ def _check_tracker(workspace: Workspace) -> PreflightStep:
         return PreflightStep(step=step, text=text, is_notable=True)
     if found is None:
         return PreflightStep(step=step, text="board, no tasks yet")
-    counts = f"{found.ready} ready, {found.held} held, {found.waiting} blocked"
+    counts = f"{found.ready} ready, {found.held} held, {found.waiting} waiting"
     name = found.tracker.partition(" (")[0]  # without the reach of the board
     return PreflightStep(step=step, text=f"{name}: {counts}")
 

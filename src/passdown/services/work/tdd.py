@@ -60,8 +60,8 @@ def choose_cycle(
 ) -> tuple[Account, str]:
     """Record whether to follow the cycle; also return why it is not followed, once for each task.
 
-    The reason is recorded in any case, but returned only to users who asked for test-first: with an option, or
-    in the settings (R179).
+    The reason is always recorded, but only returned to users who asked for test-first, with an option or in
+    the settings (R179).
     """
     if choice is not None:
         chosen = TDD_ON if choice else TDD_OFF
