@@ -1,11 +1,12 @@
-"""What sessions of a project share, in one engine: who takes part, who holds what, tasks, mail, offers.
+"""What the sessions of a project share in one engine: members, leases, tasks, messages and offers.
 
-Every changing method takes an operation id (`core/coordination/operations.py`) first, is one transaction, is
-done or not there, and may be repeated: the same id gives the same outcome. Losing is a value. An engine that
-does not answer raises a StorageError, and then nobody knows: repeat with the same id.
+Every method that changes something takes an operation id (`core/coordination/operations.py`) first, is one
+transaction, happens completely or not at all, and may be repeated: the same id gives the same outcome. Losing
+a race is a value. An engine that does not answer raises a StorageError; whether the change was made is then
+unknown, so repeat it with the same id.
 
-Of any resource there is one holder at every instant; each grant has a fence, which is greater than every
-earlier one of the project. Time is the engine's; answers tell the time that is left, never an instant.
+A resource has at most one holder at every instant; each grant has a fence that is greater than every earlier
+one in the project. The engine's clock counts; results contain the time left, never an instant.
 """
 
 from collections.abc import Sequence
@@ -43,27 +44,27 @@ from passdown.core.coordination.tasks import (
 
 
 class Members(Protocol):
-    """The sessions that take part."""
+    """The sessions that take part in coordination."""
 
     def join(self, op: str, member: Member) -> Joined:
-        """Take part, or change name, team, role or process; joining twice is joining once.
+        """Take part, or change name, team, role or process; joining twice has no further effect.
 
-        Who names no role (`any`) keeps the one it had.
+        A member that names no role (`any`) keeps its role.
         """
         ...
 
     def beat(self, sessions: Sequence[str]) -> None:
-        """Record a sign of life of each session that takes part; ten seconds of them may be lost."""
+        """Record that each of these members is alive; the last ten seconds of this may be lost."""
         ...
 
     def leave(self, op: str, session: str) -> Left:
-        """End a session: release all it holds, except what it offered."""
+        """End a session: release all it holds, except what it has offered."""
         ...
 
     def inherit(self, op: str, session: str, dead: str) -> Inherited | StillAlive:
-        """Move what a session without signs of life holds, and its unread mail, under new fences.
+        """Move what a silent session holds, and its unread messages, to another session under new fences.
 
-        A process that is known to be gone gives none, however short the silence.
+        A session whose process is known to be gone counts as silent at once.
         """
         ...
 
@@ -86,11 +87,11 @@ class Leases(Protocol):
     """Who holds what."""
 
     def acquire(self, op: str, session: str, wanted: Sequence[Resource], ttl: float) -> Granted | Held:
-        """Grant all that is wanted, or nothing; what the session holds already keeps its fence."""
+        """Grant all or none; what the session already holds keeps its fence."""
         ...
 
     def renew(self, op: str, session: str, held: Sequence[Fenced]) -> Granted | Lost:
-        """Use all of these again, or none."""
+        """Renew all of these, or none."""
         ...
 
     def release(self, op: str, session: str, held: Sequence[Fenced]) -> Released | Lost:
@@ -100,24 +101,24 @@ class Leases(Protocol):
     def check(self, op: str, session: str, paths: Sequence[str], seconds: float, about: str) -> Checked:
         """Judge paths for a session (empty: for nobody in particular).
 
-        If all are mine or free, those that are mine are held for that many seconds whatever happens, and the
-        pass is logged with what it is about. Otherwise nothing changes.
+        If all are its own or free, its own are kept for that many seconds whatever happens, and the pass is
+        logged with its subject. Otherwise nothing changes.
         """
         ...
 
     def judge(self, session: str, paths: Sequence[str]) -> Sequence[PathVerdict]:
-        """Judge paths for a session as `check` does; this changes nothing."""
+        """Judge paths for a session as `check` does, without changing anything."""
         ...
 
     def take_over(self, op: str, session: str, wanted: Sequence[Resource], *, force: bool) -> Granted | Held:
-        """Take resources from sessions without signs of life, or from any session by force.
+        """Take resources from silent sessions, or from any session by force.
 
-        What a check let through or an open offer holds is taken by nobody, not even by force.
+        Resources that a passed check or an open offer keeps cannot be taken, even by force.
         """
         ...
 
     def leases(self, session: str = "") -> Sequence[HeldResource]:
-        """Return what has not ended, of one session or of all; `left` is not positive for the dead."""
+        """Return the leases that have not ended, of one session or all; `left` is 0 or less if it is dead."""
         ...
 
 
@@ -125,36 +126,36 @@ class Tasks(Protocol):
     """The board."""
 
     def add(self, op: str, session: str, task: Task) -> TaskStored:
-        """Add a task; an id that is taken raises a UsageError."""
+        """Add a task; raise a UsageError if its id is taken."""
         ...
 
     def claim(
         self, op: str, session: str, tasks: Sequence[str], *, role: str = "", another: bool = False
     ) -> Claimed | Held | NothingReady:
-        """Claim the named tasks, all or none, or the first that is ready: by priority, then by age.
+        """Claim the named tasks, all or none, or the first ready one: by priority, then by age.
 
-        A session that names none and holds some is given those, unless it wants another.
+        A session that names none and already holds some gets those, unless it wants another.
         """
         ...
 
     def close(self, op: str, session: str, held: Fenced, reason: str, note: str) -> TaskClosed | Lost:
-        """Close a task under its fence; free the tasks that waited for it, and the session's paths."""
+        """Close a task under its fence, unblock tasks that depend on it, and release the session's paths."""
         ...
 
     def note(self, op: str, session: str, task: str, text: str) -> TaskStored:
-        """Add a text to the note of a task, in a line of its own; anybody may."""
+        """Add a text to the note of a task, on a line of its own; any session may."""
         ...
 
     def give_back(self, op: str, session: str, held: Fenced) -> TaskStored | Lost:
-        """Let others claim a task that the session holds."""
+        """Give up a task that the session holds, so that others can claim it."""
         ...
 
     def change(self, op: str, session: str, task: Task) -> TaskStored:
-        """Change title, body, priority, role, or the state of a task that nobody holds."""
+        """Change the title, body, priority or role of a task, or reopen a blocked one."""
         ...
 
     def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | Circle:
-        """Let a task wait until another is closed."""
+        """Make a task depend on another until that is closed."""
         ...
 
     def find(self, task: str) -> TaskState | None:
@@ -167,14 +168,14 @@ class Tasks(Protocol):
 
 
 class Messages(Protocol):
-    """Mail between sessions; delivered at least once, and read only when somebody said so."""
+    """Messages between sessions; delivered at least once, and unread until they are acknowledged."""
 
     def send(self, op: str, message: NewMessage) -> Sent | NobodyThere:
-        """Put a message into the inbox of everybody who has the address at this instant."""
+        """Put a message into the inbox of every session that has the address at this instant."""
         ...
 
     def waiting(self, session: str) -> Sequence[WaitingMessage]:
-        """Return what the session has not read, the oldest first; this changes nothing."""
+        """Return the unread messages of the session, the oldest first; nothing changes."""
         ...
 
     def acknowledge(self, op: str, session: str, positions: Sequence[int]) -> Acknowledged:
@@ -182,39 +183,39 @@ class Messages(Protocol):
         ...
 
     def expire(self, op: str) -> Expired:
-        """Remove what expired unread, and what was read long ago; return the former to be logged.
+        """Delete messages that expired unread or were read long ago; return the unread ones to be logged.
 
-        If there is nothing to remove, nothing changes, and nobody waits.
+        If there is nothing to delete, nothing changes and no other session has to wait.
         """
         ...
 
 
 class Offers(Protocol):
-    """Handing over; at every instant giver, taker or board owns what is offered."""
+    """Handing tasks over; at every instant the giver, the taker or the board owns what is offered."""
 
     def offer(self, op: str, offer: NewOffer) -> Offered | Lost:
-        """Offer a task, and with it all files of the giver; nobody can take them over meanwhile."""
+        """Offer a task with all files of the giver; nobody can take them over in the meantime."""
         ...
 
     def accept(self, op: str, session: str, offer: str) -> Accepted | OfferGone:
-        """Move task, files and unread mail to the session, under new fences."""
+        """Move task, files and unread messages to the session, under new fences."""
         ...
 
     def decline(self, op: str, session: str, offer: str) -> OfferEnded | OfferGone:
-        """Refuse an offer."""
+        """Decline an offer."""
         ...
 
     def withdraw(self, op: str, session: str, offer: str) -> OfferEnded | OfferGone:
-        """Take an offer of one's own back."""
+        """Withdraw an offer of the session itself."""
         ...
 
     def offers(self) -> Sequence[OfferState]:
-        """Return the offers that stand."""
+        """Return the open offers."""
         ...
 
 
 class LogEntry(NamedTuple):
-    """One change."""
+    """One entry of the log of changes."""
 
     position: int
     op: str
@@ -226,7 +227,7 @@ class LogEntry(NamedTuple):
 
 
 class History(Protocol):
-    """All changes of a project, in the order in which they were made."""
+    """The log of all changes in a project, in the order in which they were made."""
 
     def position(self) -> int:
         """Return the position of the last change."""
@@ -237,18 +238,18 @@ class History(Protocol):
         ...
 
     def find(self, op: str) -> int:
-        """Return the position at which an operation was made; 0 if it was not, or over 48 hours ago."""
+        """Return the position of an operation; 0 if it was not made, or over 48 hours ago."""
         ...
 
     def cancel(self, op: str) -> object | None:
-        """Return the outcome of an operation if it was made; otherwise it will never be made, and None.
+        """Return the outcome of an operation if it was made; otherwise prevent it for ever and return None.
 
-        Whoever sent it may be gone, and a server may get it late: it holds the project while it looks.
+        Its sender may be gone and a server may receive it late, so the project is locked during the lookup.
         """
         ...
 
     def wait(self, position: int, seconds: float) -> int:
-        """Wait until there is a change after a position; a hint, which always ends."""
+        """Wait until there is a change after a position, or the time is over; only a hint."""
         ...
 
 
@@ -257,7 +258,7 @@ class Coordination(Protocol):
 
     @property
     def members(self) -> Members:
-        """The sessions that take part."""
+        """The sessions that take part in coordination."""
         ...
 
     @property
@@ -272,20 +273,20 @@ class Coordination(Protocol):
 
     @property
     def messages(self) -> Messages:
-        """Mail between sessions."""
+        """Messages between sessions."""
         ...
 
     @property
     def offers(self) -> Offers:
-        """Handing over."""
+        """Offers of tasks to other sessions."""
         ...
 
     @property
     def history(self) -> History:
-        """All changes."""
+        """The log of all changes."""
         ...
 
     @property
     def engine(self) -> str:
-        """The engine and how far it reaches, in words: `SQLite, this clone and its worktrees`."""
+        """The engine and its reach, in words: `SQLite, this clone and its worktrees`."""
         ...

@@ -1,1 +1,1 @@
-"""What keeps the promises of `Tracker`: the board that sessions share, and Beads."""
+"""The implementations of `Tracker`: the board that sessions share, and Beads."""

@@ -1,4 +1,4 @@
-"""The board: tasks that are kept in the engine that sessions share."""
+"""The board: tasks in the coordination engine that sessions share."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ from passdown.ports.tracker import NOBODY, ClaimWish, TrackerInfo, Worker
 
 
 class Board:
-    """Keeps the promises of `Tracker` over the tasks of the engine; each change is one transaction."""
+    """Implements `Tracker` with the tasks of the engine; each change is one transaction."""
 
     def __init__(self, coordination: Coordination) -> None:
         self._shared = coordination
@@ -29,7 +29,7 @@ class Board:
         self.about = TrackerInfo("board", f"board ({coordination.engine})")
 
     def tasks(self, listing: Listing, worker: Worker = NOBODY) -> Sequence[TaskState]:
-        del worker  # who holds a task has its lease
+        del worker  # the lease tells who holds a task
         found = self._tasks.tasks(closed=listing is Listing.ALL)
         return [one for one in found if is_listed(one, listing)]
 
@@ -37,12 +37,12 @@ class Board:
         return self._tasks.find(task)
 
     def create(self, op: Operation, worker: Worker, task: Task, after: Sequence[str] = ()) -> Task:
-        """Add a task; a new one waits for others without a circle."""
+        """Add a task; a new task cannot close a cycle of dependencies, except with itself."""
         added = self._tasks.add(op.id, worker.session, task).task
         for number, other in enumerate(after, 1):
             waiting = self._tasks.wait_for(op.part(number), worker.session, added.task, other)
             if isinstance(waiting, Circle):
-                raise UsageError(f"{added.task} cannot wait for itself", hint="Name another task.")
+                raise UsageError(f"{added.task} cannot depend on itself", hint="Name another task.")
             added = waiting.task
         return added
 
@@ -61,7 +61,7 @@ class Board:
         return self._tasks.give_back(op.id, worker.session, held)
 
     def move(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:
-        """Do nothing but look: on the board, a task is the session's that has its lease."""
+        """Only check: on the board, the session with the lease has the task."""
         del op
         found = self._tasks.find(held.resource.name)
         if found is None or (found.holder, found.fence) != (worker.session, held.fence):
@@ -70,6 +70,6 @@ class Board:
         return TaskStored(task=found.task)
 
     def sync(self, worker: Worker, *, push: bool = False) -> str:
-        """Do nothing: whoever can see the board sees every change at once."""
+        """Do nothing: every change on the board is visible at once."""
         del worker, push
-        return "nothing to sync: every session sees the board as it is"
+        return "nothing to sync: all sessions share the board"

@@ -108,8 +108,8 @@ def test_a_held_file_is_neither_edited_nor_committed(tmp_path: Path, name: str) 
 
         assert (ended.code, model.left) == (0, 0), ended
         told = "\n".join(map(text_of, model.requests))
-        assert "Passdown: the edit was not made: held.txt is held by amber-" in told, told
-        assert re.search(r"held by amber-\w+, for \d+ min more\. Do not", told)
+        assert "Passdown blocked this edit: held.txt is held by amber-" in told, told
+        assert re.search(r"held by amber-\w+ \(expires in \d+ min if it stays silent\)\. Do not", told)
         assert "`passdown task ready`" in told
         assert told.count("passdown: held.txt is held by amber-") >= 1  # the guard, after `sed`
         assert git(place, "log", "-2", "--format=%s").split() == ["late.txt", "files"]

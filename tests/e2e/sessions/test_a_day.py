@@ -171,9 +171,9 @@ def _the_tracker_is_lost(day: WorkingDay) -> None:
 
     day.find_tracker()
     found = day.does("cedar", "preflight")
-    assert "outbox:   2 done now" in found.out
+    assert "outbox:   2 sent" in found.out
     assert day.task("Totals with tax")["status"] == "closed"
-    assert "nothing waits" in day.does("cedar", "preflight").out
+    assert "nothing queued" in day.does("cedar", "preflight").out
     day.pass_time(hours=1)
 
 
@@ -194,7 +194,7 @@ def _one_hands_over_and_one_never_returns(day: WorkingDay) -> None:
     day.crash(CEDAR)
     day.pass_time(hours=1)
     found = day.does("amber", "preflight")
-    assert f"{day.agent('cedar')} is silent" in " ".join(found.out.split())
+    assert f"{day.agent('cedar')} has been silent" in " ".join(found.out.split())
     day.does("amber", "takeover", form)
     day.test_first("amber")
     day.does("amber", "close", form, "--note", "postal codes of nine countries")
@@ -236,7 +236,7 @@ def _coordination_agrees(day: WorkingDay) -> None:
     assert begun.code == 0
     steps = {one["step"]: one["text"] for one in day.ask("elm", "preflight", "checkout")["steps"]}
     assert steps["lock"] == "checkout is locked by this session"
-    assert steps["outbox"] == "nothing waits for the tracker"
+    assert steps["outbox"] == "nothing queued"
     assert (steps["orphans"], steps["agents"]) == ("none", "none")
     day.does("elm", "end")
 

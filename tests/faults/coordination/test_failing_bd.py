@@ -97,7 +97,7 @@ class Round:
             return made[0]
         if self.failure.times < TIMES[-1] or added.code != 1:
             self.wrong.append(f"add ended with {added.code}: {added.err}")
-        if made and "may have been done" not in " ".join(added.err.split()):
+        if made and "may have been added" not in " ".join(added.err.split()):
             self.wrong.append(f"a task was made, and nobody said so: {added.err}")
         self.bd.mend()
         return (

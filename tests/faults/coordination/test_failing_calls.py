@@ -90,8 +90,8 @@ def test_a_sync_that_fails_three_times_is_told_kept_and_made_up_for(desk: Desk) 
     told = words(failed)
     assert [f"sync: attempt {number} failed" in told for number in (1, 2, 3, 4)] == [True, True, True, False]
     assert told.count("sqlite3: disk I/O error") == 3
-    assert f"sync failed after 3 attempts; what is not synced is in {STATE} and {LIST}" in told
-    assert "Run `passdown sync` when the cause is gone" in told
+    assert f"sync failed after 3 attempts; unsynced changes are listed in {STATE} and {LIST}" in told
+    assert "Fix the cause, then run `passdown sync`; other commands also try again." in told
     assert (desk.bd.mend(), desk.exported()) == (3, set())
     kept = json.loads((desk.folder / STATE).read_text(encoding="utf-8"))
     assert (kept["agentId"], kept["reason"]) == (desk.team.agent("amber"), "sync_failed_after_retries")
@@ -101,7 +101,7 @@ def test_a_sync_that_fails_three_times_is_told_kept_and_made_up_for(desk: Desk) 
 
     again = run("sync", "--session", "amber", cwd=desk.folder)
 
-    assert (again.code, again.out) == (0, "Sync: wrote the file that git tracks\n")
+    assert (again.code, again.out) == (0, "Sync: exported the tasks to the file that git tracks\n")
     assert (desk.exported(), desk.waiting()) == (tasks, [])
     assert not desk.has(STATE)
     assert not desk.has(LIST)
@@ -115,7 +115,7 @@ def test_a_sync_without_a_session_is_kept_too_and_made_up_for_by_the_next_comman
     failed = [desk.team.command("sync") for _ in range(2)][1]
 
     assert (failed.code, desk.waiting()) == (1, ["sync"])
-    assert f"what is not synced is in {STATE} and {LIST}" in words(failed)
+    assert f"unsynced changes are listed in {STATE} and {LIST}" in words(failed)
     kept = json.loads((desk.folder / STATE).read_text(encoding="utf-8"))
     assert (kept["agentId"], kept["reason"]) == ("", "sync_failed_after_retries")
     assert (desk.folder / LIST).read_text(encoding="utf-8") == f"{task}\n"
@@ -124,7 +124,7 @@ def test_a_sync_without_a_session_is_kept_too_and_made_up_for_by_the_next_comman
     done = desk.team.command("ready")
 
     assert done.code == 0
-    assert "passdown: sent the waiting sync to the tracker\n" in done.err
+    assert "passdown: sent 1 queued change to Beads\n" in done.err
     assert (desk.exported(), desk.waiting()) == ({task}, [])
     assert not desk.has(STATE)
     assert not desk.has(LIST)
@@ -139,7 +139,7 @@ def test_a_new_task_is_tried_three_times_each_after_a_look_and_then_it_halts(des
 
     assert (halted.code, halted.out) == (1, "")
     assert "create failed after 3 attempts: `bd create` failed with exit code 1" in words(halted)
-    assert "It may have been done; look with `passdown task list`." in words(halted)
+    assert "The task may have been added; check with `passdown task list`." in words(halted)
     assert (desk.bd.mend(), desk.bd.titled("Sign in form"), desk.waiting()) == (3, [], [])
 
     assert desk.team.command("ready").out == "No task is ready.\n"
@@ -170,5 +170,5 @@ def test_a_new_task_is_not_made_again_while_the_look_fails(desk: Desk) -> None:
 
     assert (halted.code, halted.out) == (1, "")
     assert "create failed after 3 attempts: `bd list` failed with exit code 1" in words(halted)
-    assert "It may have been done; look with `passdown task list`." in words(halted)
+    assert "The task may have been added; check with `passdown task list`." in words(halted)
     assert len(desk.bd.titled("Sign in form")) == 1

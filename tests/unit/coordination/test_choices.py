@@ -14,9 +14,12 @@ GONE = PathVerdict(path="src/b.py", verdict=LOST, agent="cedar")
 
 
 def test_what_another_holds_is_told_apart_from_what_expired() -> None:
-    assert tell_verdict(TAKEN) == "src/a.py (as src/**) is held by birch, for 2 min more"
+    assert (
+        tell_verdict(TAKEN)
+        == "src/a.py is held by birch (reserved as src/**, expires in 2 min if it stays silent)"
+    )
     assert tell_verdict(GONE) == (
-        "src/b.py is no longer yours: your reservation expired, and cedar has had it since"
+        "src/b.py is no longer yours: your reservation expired and cedar reserved it"
     )
 
 
@@ -26,7 +29,7 @@ def test_the_choices_are_those_of_what_is_held_and_of_what_was_lost() -> None:
 
     assert asked[0] == 'ask for it: `passdown msg "May I have src/a.py?" --to birch`'
     assert compared == (
-        "compare it with what is committed now, then `passdown reserve src/b.py` and try again",
+        "compare your version with the last commit, then run `passdown reserve src/b.py` and try again",
     )
     assert list_verdict_choices((TAKEN, GONE)) == (*asked, *compared)
 

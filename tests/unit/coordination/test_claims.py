@@ -43,7 +43,9 @@ def test_a_named_task_of_another_session_is_refused_with_three_choices(team: Tea
 
     assert (refused.code, refused.out) == (3, "")
     amber = team.agent("amber")
-    assert f"{task} is held by {amber}, for 11 min more" in refused.err
+    assert f"{task} is held by {amber} (expires in 11 min if it stays silent)" in " ".join(
+        refused.err.split()
+    )
     assert f"--to {amber}" in refused.err
     assert "`passdown inbox`" in refused.err
     assert "`passdown task ready`" in refused.err
@@ -215,7 +217,7 @@ def test_closing_without_a_task_says_so(team: Team) -> None:
     done = team.run("amber", "close")
 
     assert (done.code, done.out) == (2, "")
-    assert "the session holds no task" in done.err
+    assert "this session holds no task" in done.err
 
 
 def test_an_orphaned_task_waits_for_its_session_and_then_goes_to_another(team: Team) -> None:

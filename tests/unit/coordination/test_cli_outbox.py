@@ -49,7 +49,7 @@ def test_a_note_that_waits_is_told_with_its_key_and_its_age(team: Team, bd: Dyin
     key = f"{team.agent('amber')}_{int(team.at.timestamp())}_update_tp-1"
     assert (
         done.err.replace("\n  ", " ").splitlines()[-1]
-        == f"passdown: the tracker did not answer; the update is queued: {key}"
+        == f"passdown: Beads did not answer; the note on tp-1 is queued ({key}); the next command sends it"
     )
     team.pass_time(minutes=5)
     assert f"  update tp-1, 5 min old, by {team.agent('amber')}: " in team.command("status").out
@@ -108,7 +108,7 @@ def test_any_verb_of_any_session_does_what_waits_first(team: Team, bd: DyingBd) 
 
     done = team.run("birch", "task", "note", "tp-1", "the rest")
 
-    assert "sent a queued change to the tracker" in done.err
+    assert "sent 1 queued change to Beads" in done.err
     assert bd.issues()["tp-1"]["notes"] == "half way\nthe rest"
     assert json.loads(team.command("status", "--json").out)["outbox"] == []
 
@@ -134,9 +134,10 @@ def test_each_record_is_kept_until_it_succeeds_and_has_an_outcome_of_its_own(tea
     done = team.run("birch", "sync")
 
     assert kept == ["tp-2", "tp-3"]
-    assert "sent a queued change to the tracker" in done.err
-    assert "the tracker refused a queued change: " in done.err
-    assert "_update_tp-2: there is no task tp-2" in done.err.replace("\n  ", " ")
+    assert "sent 1 queued change to Beads" in done.err
+    assert "Beads refused a queued change, update tp-2: there is no task tp-2" in done.err.replace(
+        "\n  ", " "
+    )
     assert waiting() == []
     assert [bd.issues()[task]["notes"] for task in ("tp-1", "tp-3")] == ["note of tp-1", "note of tp-3"]
 
@@ -178,7 +179,7 @@ def test_a_close_that_a_session_left_when_it_ended_is_done_by_another(team: Team
 
     done = team.run("birch", "sync")
 
-    assert "sent a queued change to the tracker" in done.err
+    assert "sent 1 queued change to Beads" in done.err
     issue = bd.issues()["tp-1"]
     assert (issue["status"], issue["closes"], issue["notes"].count("it works")) == ("closed", 1, 1)
 
@@ -259,5 +260,5 @@ def test_a_task_that_another_agent_has_is_not_closed_by_what_a_tool_left(team: T
 
     done = team.run("amber", "task", "note", "tp-1", "go on")
 
-    assert "the tracker refused a queued change: T-1_1768129200_close_tp-2" in done.err.replace("\n  ", " ")
+    assert "Beads refused a queued change, close tp-2: " in done.err.replace("\n  ", " ")
     assert bd.issues()["tp-2"]["status"] == "in_progress"

@@ -405,7 +405,9 @@ def test_a_note_is_tried_at_once_after_one_second_and_after_two_then_it_waits(de
         "retries": 3,
         "operation": operation.id,
     }
-    assert desk.told[-1] == f"the tracker did not answer; the update is queued: {key}"
+    assert desk.told[-1] == (
+        f"Beads did not answer; the note on {desk.task} is queued ({key}); the next command sends it"
+    )
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -432,7 +434,7 @@ def test_what_waits_is_done_once_by_the_next_verb_and_its_record_goes(desk: Desk
     assert desk.faults.repeats == [True, False]
     assert set(desk.faults.noted_by) == {desk.account.session}
     assert desk.file("pending_updates.jsonl") == []
-    assert any("sent a queued change to the tracker" in one for one in desk.told)
+    assert any("sent 1 queued change to Beads" in one for one in desk.told)
     assert find_waiting(desk.workspace) == []
 
 
@@ -479,7 +481,7 @@ def test_a_claim_is_not_tried_again_where_that_cannot_help_but_a_note_is(desk: D
     desk.faults.plan, desk.faults.error, desk.faults.hint = ["before"], TrackerError, ""
     with pytest.raises(TrackerError, match="failed after 1 attempt: the tracker died") as found:
         desk.claim()
-    assert found.value.hint == "Look at the task before you try again."
+    assert found.value.hint == "Check the task before you try again."
 
     desk.faults.plan = ["before", "before"]
     assert desk.note("kept")
@@ -528,7 +530,7 @@ def test_a_replay_that_is_refused_is_told_and_settled(desk: Desk) -> None:
     desk.note("two")
 
     assert desk.notes() == ["two"]
-    assert any("the tracker refused a queued change" in one for one in desk.told)
+    assert any("Beads refused a queued change" in one for one in desk.told)
     assert desk.file("pending_updates.jsonl") == []
 
 
@@ -600,7 +602,7 @@ def test_one_waiting_sync_is_enough(desk: Desk) -> None:
     desk.told.clear()
     desk.note("one")
 
-    assert desk.told == ["sent the waiting sync to the tracker"]
+    assert desk.told == ["sent 1 queued change to Beads"]
     assert find_waiting(desk.workspace) == []
 
 
@@ -641,7 +643,7 @@ def test_a_waiting_sync_that_is_refused_is_told_in_words(desk: Desk) -> None:
 
     desk.note("one")
 
-    assert desk.told == ["the tracker refused the waiting sync: no remote"]
+    assert desk.told == ["Beads refused a queued change, sync: no remote"]
 
 
 @pytest.mark.requirement("R190", "R191", "R192", "R193")
@@ -649,7 +651,7 @@ def test_a_sync_that_is_owed_without_a_session_is_in_the_files_until_it_is_done(
     desk.faults.plan = ["before"] * 3
     saved = ".conductor/unsynced.json and .conductor/unsynced_beads.txt"
 
-    with pytest.raises(TrackerError, match=f"after 3 attempts; what is not synced is in {saved}"):
+    with pytest.raises(TrackerError, match=f"after 3 attempts; unsynced changes are listed in {saved}"):
         tracker_changes.sync(desk.workspace, None)
 
     unsynced = json.loads(desk.place.read(".conductor/unsynced.json"))
@@ -853,7 +855,7 @@ def test_a_change_that_failed_twenty_times_is_told_with_a_way_to_drop_it(desk: D
     with tracker_changes.catch_up(desk.workspace, desk.account) as found:
         (waiting,) = found.waiting
     assert desk.told[-1] == (
-        f"update {desk.task} failed 20 times, last with: the tracker died; "
+        f"update {desk.task} failed 20 times (last error: the tracker died); "
         f"to drop it: `passdown sync --drop {waiting.id}`"
     )
 

@@ -34,11 +34,11 @@ def test_a_preflight_says_each_step_in_order(team: Team) -> None:
     first, *lines = done.out.splitlines()
     assert first.startswith("amber-")
     assert lines == [
-        "tracker:  the board, without tasks yet",
-        "mode:     SA, locked at the start",
+        "tracker:  board, no tasks yet",
+        "mode:     SA, locked for this session",
         "lock:     no track to lock",
         "context:  none saved",
-        "outbox:   nothing waits for the tracker",
+        "outbox:   nothing queued",
         "orphans:  none",
         "agents:   none",
     ]
@@ -59,7 +59,7 @@ def test_the_mode_is_that_of_a_team_where_another_session_lives_in_the_clone(tea
 def test_a_preference_decides_before_the_others_and_never_changes_a_session(team: Team) -> None:
     (team.project.folder / ".conductor/preferences.json").write_text('{"preferredMode": "SA"}')
 
-    assert steps(team, "birch")["mode"].endswith("; SA is preferred from the next session on")
+    assert steps(team, "birch")["mode"].endswith("; the next session prefers SA")
     team.join("cedar")
     assert steps(team, "cedar")["mode"].startswith("SA, locked")
     team.command("start", "--new", "--multi", "--session", "dune")
@@ -90,8 +90,8 @@ def test_a_track_is_locked_by_the_session_that_binds_it(team: Team) -> None:
 
     assert refused.code == asked.code == 3
     assert refused.out == ""
-    lines = refused.err.splitlines()
-    assert lines[0] == f"passdown: lock: track sign-in is held by {team.agent('amber')}, for 11 min more"
+    held = f"track sign-in is held by {team.agent('amber')} (expires in 11 min if it stays silent)"
+    assert " ".join(refused.err.split()).startswith(f"passdown: lock: {held} hint: ")
     assert "--wait" in refused.err
     assert team.account("birch").track == ""
     assert f"lock:     track sign-in is held by {team.agent('amber')}" in asked.out
@@ -129,7 +129,7 @@ def test_one_may_continue_beside_the_session_that_has_the_lock(team: Team) -> No
     done = team.run("birch", "track", "bind", "sign-in", "--continue")
 
     assert done.code == 0
-    assert "; continuing beside it\n" in done.err
+    assert "; continuing without the lock\n" in done.err.replace("\n  ", " ")
     assert team.account("birch").track == "sign-in"
     assert steps(team, "amber")["lock"] == "sign-in is locked by this session"
 
@@ -240,7 +240,7 @@ def test_without_bd_the_settings_decide_whether_work_may_begin(
     monkeypatch.setenv("PASSDOWN_TRACKER_KIND", "beads")
     done = team.run("amber", "preflight")
 
-    assert found == "the board: bd was not found, or .beads has no database"
+    assert found == "board, because bd was not found or .beads has no database"
     assert (done.code, done.out) == (1, "")
     assert "passdown: bd is not installed, or has no database here\n" in done.err
     monkeypatch.setenv("PASSDOWN_TRACKER_KIND", "none")
@@ -280,7 +280,7 @@ def test_an_engine_that_is_away_is_a_warning_where_work_goes_on_without_it(
     left = team.run("amber", "track", "finish", "--no-validate")
 
     assert (bound.code, gate.code, left.code) == (0, 0, 0)
-    assert "passdown: lock: sign-in is not locked: the coordination database is damaged" in bound.err
+    assert "passdown: lock: could not lock sign-in: the coordination database is damaged" in bound.err
     assert "passdown: lock: the coordination database is damaged" in left.err
     assert gate.err == ""
 
@@ -318,8 +318,8 @@ def test_what_waits_for_the_tracker_is_done(
     done = team.run("birch", "preflight")
 
     assert waits.code == done.code == 0
-    assert "outbox:   1 waiting\n" in waits.out
-    assert "outbox:   1 done now\n" in done.out
+    assert "outbox:   1 still queued\n" in waits.out
+    assert "outbox:   1 sent\n" in done.out
     assert team.rows()[task]["status"] == "closed"
 
 
@@ -335,8 +335,8 @@ def test_what_dead_sessions_left_is_named(team: Team) -> None:
 
     amber = team.agent("amber")
     assert found["orphans"].startswith("amber left a handoff for cedar: .conductor/handoff_amber_to_cedar")
-    assert f"{task} of {amber}: `passdown takeover {task}`" in found["orphans"]
-    assert found["agents"] == f"{amber} is silent for 13 h, has {task}"
+    assert f"{task}, held by {amber}: `passdown takeover {task}`" in found["orphans"]
+    assert found["agents"] == f"{amber} has been silent for 13 h and holds {task}"
 
 
 @pytest.mark.requirement("G4")
@@ -346,7 +346,7 @@ def test_silent_sessions_are_known_from_their_journals_where_nobody_coordinates(
 
     found = steps(team, "birch")
 
-    assert found["agents"] == f"{team.agent('amber')} is silent for 11 min, has t-1"
+    assert found["agents"] == f"{team.agent('amber')} has been silent for 11 min and holds t-1"
     assert not (team.project.folder / ".git/passdown/coordination.sqlite").exists()
 
 
@@ -364,9 +364,8 @@ def test_commands_that_work_do_it_once_and_say_only_what_is_in_the_way(team: Tea
     again = team.run("cedar", "claim")
 
     assert [line for line in quiet.err.splitlines() if "TDD" not in line] == []
-    assert told.err.splitlines() == [
-        f"passdown: lock: track sign-in is held by {team.agent('amber')}, for 11 min more"
-    ]
+    held = f"track sign-in is held by {team.agent('amber')} (expires in 11 min if it stays silent)"
+    assert told.err.replace("\n  ", " ").splitlines() == [f"passdown: lock: {held}"]
     assert (told.code, again.code, again.err) == (0, 0, "")
 
 

@@ -69,7 +69,7 @@ def test_claim_and_close_go_on_with_bd_alone_and_say_so(hosts: Hosts, bd: DyingB
         refused = hosts.run("amber", "reserve", "src/")
 
     assert (claimed.code, claimed.out) == (0, f"Claimed: tp-1 Task tp-1 (unfenced)\n{EXPLAINED}")
-    assert "passdown: the tracker alone decides: " in claimed.err
+    assert "passdown: only the tracker decides for now: " in claimed.err
     assert "unfenced: [tp-1]\n" in ledger
     assert "bound_bead: tp-1\n" in ledger
     assert again["claimed"] == [
@@ -112,7 +112,7 @@ def test_the_next_verb_asks_for_the_lease_when_the_engine_is_back(
     done = hosts.run("amber", *verb)
 
     assert done.code == 0
-    assert "passdown: tp-1 is fenced now\n" in done.err
+    assert "passdown: your claim of tp-1 is confirmed\n" in done.err
     fence = hosts.account("amber").claims["tp-1"]
     assert fence > 0
     assert read_claims(hosts, "amber") == [("tp-1", "unfenced"), ("tp-1", f"fence {fence}")]
@@ -138,7 +138,7 @@ def test_whoever_holds_the_lease_is_told_until_the_task_is_closed(hosts: Hosts, 
     for one in (first, second, closed):
         assert one.code == 0
         assert told in one.err
-        assert "you hold it only in the tracker" in one.err.replace("\n  ", " ")
+        assert "you have it only in the tracker" in one.err.replace("\n  ", " ")
     assert bd.issues()["tp-1"]["status"] == "closed"
     assert hosts.account("amber").claims == {}
     assert hosts.account("amber").task == ""
@@ -159,7 +159,7 @@ def test_what_was_closed_unfenced_is_released_by_the_next_verb(hosts: Hosts) -> 
     done = hosts.run("amber", "done", "more")
 
     assert closed.out == f"Closed: tp-1 Task tp-1 (completed, unfenced)\n{EXPLAINED}"
-    assert "passdown: the message was not sent\n" in closed.err
+    assert "passdown: your message to the team was not sent\n" in closed.err
     assert (kept.code, kept.err) == (0, "")
     assert list(before) == ["src/"]
     assert resumed == "tp-2"  # the lease of a task that it closed binds nobody
@@ -275,6 +275,6 @@ def test_a_real_bd_claims_and_closes_without_the_engine(
     assert claimed.out.startswith(f"Claimed: {one} one (unfenced)\nClaimed: {two} two (unfenced)\n")
     assert (refused.code, f"{one} is held by {hosts.agent('amber')}" in refused.err) == (3, True)
     assert closed.out.startswith(f"Closed: {one} one (completed, unfenced)\n")
-    assert f"passdown: released now: {one}, src/\npassdown: {two} is fenced now\n" in back.err
+    assert f"passdown: released now: {one}, src/\npassdown: your claim of {two} is confirmed\n" in back.err
     assert list(hosts.account("amber").claims) == [two]
     assert hosts.ask("amber", "close")["closed"] == two

@@ -128,7 +128,7 @@ def test_a_claim_goes_on_and_the_lease_is_asked_for_later(office: Office) -> Non
     assert isinstance(again, Claimed)
     assert [one.task for one in again.tasks] == ["tp-one"]
     assert isinstance(another, Claimed)
-    assert office.told == ["tp-one is fenced now", "tp-two is fenced now"]
+    assert office.told == ["your claim of tp-one is confirmed", "your claim of tp-two is confirmed"]
     assert office.amber.unfenced == ()
     assert all(office.amber.claims.values())
 
@@ -186,7 +186,7 @@ def test_an_unfenced_task_is_closed_or_given_back_though_another_has_its_lease(
 
     (told,) = office.told
     assert told.startswith(f"tp-one is held by {office.birch.agent}, for ")
-    assert told.endswith(" more; you hold it only in the tracker")
+    assert told.endswith(" if it stays silent); you have it only in the tracker")
     left = read_account(office.workspace, office.amber.session)
     assert (left.claims, left.task, left.unfenced) == ({}, "", ())
 

@@ -173,7 +173,7 @@ def test_where_there_is_little_room_long_ones_are_cut_and_the_rest_waits(team: H
     shown = len(team.processed())
     assert 1 <= shown < 12
     assert f"{12 - shown} more for you: run `passdown inbox`" in text
-    assert "> (cut; the whole is in .conductor/processed_handoffs/handoff_amber." in text
+    assert "> (cut; full text: .conductor/processed_handoffs/handoff_amber." in text
     assert len(text) < 9_500
     rest = team.command("inbox", "--session", "host-1").out
     assert "number 11 " + "x" * 4_000 in rest.replace("\n", "")
@@ -385,7 +385,7 @@ def test_a_handoff_that_git_tracks_is_shown_and_stays(team: Handing) -> None:
 
     first, again = told(team.begin("host-1")), told(team.begin("host-2"))
     assert "> from the repository" in first
-    assert "(cut; the whole is in .conductor/handoff_a_to_b.json)" in first
+    assert "(cut; full text: .conductor/handoff_a_to_b.json)" in first
     assert "> from the repository" in again
     assert "has waited" not in first
     team.pass_time(hours=12)

@@ -258,7 +258,7 @@ def test_resume_compares_files_and_runs_the_test_when_asked(command: Caller) -> 
     ("test", "why"),
     [
         ("no-such-program", "it could not be started: No such file or directory: no-such-program"),
-        ("echo 'open", "only a shell can run it: a quote that is not closed; run it by hand"),
+        ("echo 'open", "it needs a shell: an unclosed quote; run it by hand"),
     ],
 )
 def test_a_test_that_cannot_be_run_is_said(command: Caller, test: str, why: str) -> None:

@@ -174,7 +174,7 @@ def test_who_saves_a_context_in_passing_says_where_a_damaged_one_is(day: Day, wo
 
     (kept,) = (day.project.folder / ".conductor").glob("*.bak")
     assert done.code == 0
-    assert f"passdown: {FILE} could not be read; it is now .conductor/{kept.name}\n" in done.err
+    assert f"passdown: {FILE} could not be read; moved it to .conductor/{kept.name}\n" in done.err
     assert kept.read_bytes() == b"half a line {{{\n"
 
 

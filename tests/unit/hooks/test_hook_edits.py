@@ -72,9 +72,12 @@ def test_an_edit_of_a_file_that_another_session_holds_is_refused(team: Editors, 
         reason = read_reason(team.ask_host(host, tool, given, session_id="birch"))
 
         amber = team.agent("amber")
-        assert f"src/app.py (as src/) is held by {amber}, for 11 min more" in reason
+        assert (
+            f"src/app.py is held by {amber} (reserved as src/, expires in 11 min if it stays silent)"
+            in reason
+        )
         first, ask, wait, other = reason.split("\n")
-        assert first.startswith("Passdown: the edit was not made: ")
+        assert first.startswith("Passdown blocked this edit: ")
         assert f'`passdown msg "May I have src/app.py?" --to {amber}`' in ask
         assert "`passdown inbox`" in wait
         assert "`passdown task ready`" in other

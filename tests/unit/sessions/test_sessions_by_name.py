@@ -201,7 +201,7 @@ def test_a_preflight_before_the_start_says_each_step_and_the_start_is_the_first_
         "mode:     SA, if a session starts now",
         "lock:     no track to lock",
         "context:  none saved",
-        "outbox:   nothing waits for the tracker",
+        "outbox:   nothing queued",
         "orphans:  none",
         "agents:   none",
     ]
@@ -342,6 +342,6 @@ def test_the_seeds_own_order_at_a_real_terminal_is_one_session_in_single_mode(tm
 
     assert call("preflight").out.startswith("no session is running")
     assert call("start", "--session", "T-abc").code == 0
-    assert "mode:     SA, locked at the start" in call("preflight").out
+    assert "mode:     SA, locked for this session" in call("preflight").out
     typo = call("now", "x", "--session", "T-bac")
     assert (typo.code, "similar: " in typo.err, "(t-abc-" in typo.err) == (2, True, True)

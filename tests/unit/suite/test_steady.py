@@ -42,7 +42,7 @@ def test_a_made_up_value_is_as_long_as_the_real_one() -> None:
     ("real", "shown"),
     [
         ("updated: 2027-11-15T12:27:40Z", "updated: 2026-03-02T09:30:00Z"),
-        ("held by amber, for 9 min more", "held by amber, for 10 min more"),
+        ("(expires in 9 min if it stays silent)", "(expires in 10 min if it stays silent)"),
         ("file src/, 9 min left", "file src/, 10 min left"),
         ("ts: 2027-11-15T12:29:38.607Z", "ts: 2026-03-02T09:30:00.000Z"),
         ("2027-11-15T12-29-38.607Z_toast.md", "2026-03-02T09-30-00.000Z_toast.md"),

@@ -149,7 +149,7 @@ def test_a_path_is_judged_by_the_copy_as_by_the_server(copied: CopiedServer) -> 
             copied.server.leases.judge(session, paths)
         )
     found = judge_edit(copied.open(), "birch", ["src/a.py"])
-    assert "still held (the server said so 1 min ago): `passdown status`" in refuse_edit(found, 100.0)
+    assert "still held (last known 1 min ago): `passdown status`" in refuse_edit(found, 100.0)
     (held,) = found
     assert (held.verdict, held.agent, held.left) == (HELD, "amber-1", 560.0)
 

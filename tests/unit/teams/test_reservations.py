@@ -29,7 +29,8 @@ def test_a_reserved_file_is_refused_to_another_session_until_it_is_released(team
     assert "Reserved src/app.py (" in reserved.out
     refused = team.run("birch", "reserve", "src/*.py", "README.md")
     assert (refused.code, refused.out) == (3, "")
-    assert f"src/*.py (as src/app.py) is held by {team.agent('amber')}, for 11 min more" in refused.err
+    held = "(reserved as src/app.py, expires in 11 min if it stays silent)"
+    assert f"src/*.py is held by {team.agent('amber')} {held}" in " ".join(refused.err.split())
     assert team.run("birch", "reserve", "README.md").code == 0
     assert team.run("amber", "release", "src/app.py").out == "Released src/app.py\n"
     assert team.run("birch", "reserve", "src/*.py").code == 0

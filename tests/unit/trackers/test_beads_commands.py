@@ -444,7 +444,7 @@ def test_sync_says_what_it_did(team: BeadsTeam) -> None:
         team.install(version)
         said.append(team.command("sync").out)
 
-    assert said[0] == "Sync: wrote the file that git tracks\n"
+    assert said[0] == "Sync: exported the tasks to the file that git tracks\n"
     assert said[1].startswith("Sync: nothing to do: bd 1.0.0")
     assert said[2] == "Sync: nothing to do: Beads has no remote\n"
 

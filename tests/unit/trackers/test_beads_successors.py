@@ -94,7 +94,7 @@ def test_whoever_accepts_an_offer_closes_the_task(hosts: BeadsHosts, version: st
 
     assert done.code == 0
     if is_away:
-        assert "the move is queued" in done.err
+        assert "the takeover of " in done.err
         hosts.install(version)
         assert hosts.run("birch", "task", "note", task, "seen").code == 0  # it tells the tracker, too
     assert hosts.rows()[task]["assignee"] == hosts.agent("birch")

@@ -272,7 +272,7 @@ def test_a_lock_of_ours_that_is_not_released_is_busy(tmp_path: Path) -> None:
     assert bench.tracker.tasks(Listing.READY) == []
     is_free = False
 
-    with pytest.raises(TrackerBusyError, match="other sessions use Beads for too long"):
+    with pytest.raises(TrackerBusyError, match="Beads is busy with calls of other sessions"):
         bench.tracker.tasks(Listing.READY)
 
 
@@ -445,7 +445,7 @@ def test_after_ten_seconds_of_failures_bd_is_not_called_again(
     assert stage.bench.limits == [10.0, 6.0, 0.5]
 
     seconds[0] = 70.0
-    with pytest.raises(TrackerSpentError, match="failed for 10 seconds"):
+    with pytest.raises(TrackerSpentError, match="kept failing for 10 seconds"):
         stage.project.listed(Listing.READY)
     assert stage.programs.calls.count("ready") == 3
 
@@ -469,7 +469,7 @@ def test_a_claim_of_two_that_fails_gives_back_the_first_or_says_that_it_could_no
         return failed if "--assignee=" in command else fail_second(command)
 
     stage.programs.run = fail_undo  # type: ignore[method-assign]  # for this test alone
-    with pytest.raises(TrackerUnsureError, match=f"may still say that {stage.task} is"):
+    with pytest.raises(TrackerUnsureError, match=f"may still list {stage.task} as claimed by"):
         project.claim(stage.worker, stage.task, other)
     assert project.held(stage.worker) == []
 

@@ -125,23 +125,28 @@ def test_the_phase_of_a_change_decides_what_comes_next(agent: Caller, phase: str
 @pytest.mark.parametrize(
     ("loop", "phase", "files", "missing"),
     [
-        ("ideation", "specs", {}, "past its ideas"),
+        ("ideation", "specs", {}, "its ideation is over"),
         ("proposal", "ideation", {}, ""),
         ("ideation", "proposal", {}, ""),
         ("discovery", "specs", {}, "has no specs"),
         ("discovery", "specs", {"specs/a.md": "# A\n"}, ""),
-        ("tasks", "specs", {}, "had no discovery yet"),
+        ("tasks", "specs", {}, "has no discovery yet"),
         ("tasks", "discovery", {}, ""),
-        ("tasks", "discovery", {"tasks.md": "## [-] 01: A\n"}, "are at work or done: 01"),
+        ("tasks", "discovery", {"tasks.md": "## [-] 01: A\n"}, "are in progress or done: 01"),
         ("plan-01", "tasks", {}, "has no task 01"),
-        ("plan-01", "tasks", {"tasks.md": "## [ ] 01: A\n## [-] 02: B\n"}, "task 02 of habits is at work"),
+        (
+            "plan-01",
+            "tasks",
+            {"tasks.md": "## [ ] 01: A\n## [-] 02: B\n"},
+            "task 02 of habits is in progress",
+        ),
         ("plan-01", "tasks", {"tasks.md": "## [ ] 01: A\n## [x] 02: B\n"}, ""),
         ("implement-01", "planning", {"tasks.md": "## [-] 01: A\n"}, "has no plan"),
         (
             "implement-01",
             "planning",
             {"tasks.md": "## [ ] 01: A\n", "plans/01.md": "# P\n"},
-            "is not at work",
+            "is not in progress",
         ),
         ("implement-01", "planning", {"tasks.md": "## [-] 01: A\n", "plans/01.md": "# P\n"}, ""),
         (
@@ -150,7 +155,7 @@ def test_the_phase_of_a_change_decides_what_comes_next(agent: Caller, phase: str
             {"tasks.md": "## [x] 01: A\n## [-] 02: B\n"},
             "tasks of habits are open: 02",
         ),
-        ("reconcile", "implementing", {}, "none is written"),
+        ("reconcile", "implementing", {}, "has no tasks yet"),
         ("reconcile", "implementing", {"tasks.md": "## [x] 01: A\n"}, ""),
     ],
 )
@@ -281,7 +286,7 @@ def test_a_change_that_is_reconciled_is_finished_and_nothing_of_it_is_lost(recon
     ("path", "old", "new", "problem", "hint"),
     [
         (STATE, "complete", "pending", "habits is not reconciled", "append habits reconcile TEXT --complete"),
-        (STATE, "approved", "draft", "the proposal of habits is not approved", "a person approves"),
+        (STATE, "approved", "draft", "the proposal of habits is not approved", "a person runs"),
         (TASKS, "[x]", "[-]", "tasks of habits are open: 01", "implement them first"),
     ],
 )
@@ -309,7 +314,7 @@ def test_a_change_is_not_finished_while_feedback_of_a_person_waits(reconciled: C
     done = reconciled("loop", "finish", "habits", "--json")
 
     assert refused.code == 1
-    assert "feedback waits: habits/reconcile turn 1" in " ".join(refused.err.split())
+    assert "unanswered feedback: habits/reconcile turn 1" in " ".join(refused.err.split())
     assert "`passdown loop continue habits` shows it" in " ".join(refused.err.split())
     assert answered.code == 0
     assert json.loads(done.out)["is_new"] is True

@@ -67,7 +67,7 @@ def test_open_begins_a_change_and_says_where(command: Caller, project: Project) 
 @pytest.mark.parametrize(
     ("arguments", "code", "problem", "hint"),
     [
-        (("open", "../x", "ideation"), 2, "cannot be the name of a change", "kebab case"),
+        (("open", "../x", "ideation"), 2, "is not a valid name for a change", "words joined by `-`"),
         (("open", "habits", "brainstorm"), 2, "there is no loop 'brainstorm'", "the loops are ideation"),
         (("open", "habits", "plan"), 2, "there is no loop 'plan'", "plan-NN"),
         (("append", "habits", "specs", "x"), 2, "habits has no loop specs", "loop open habits specs"),
@@ -80,9 +80,9 @@ def test_open_begins_a_change_and_says_where(command: Caller, project: Project) 
         (("append", "habits", "ideation", "x", "--complete"), 2, "for the reconcile loop", "remove it"),
         (("append", "habits", "implement-01", "x"), 2, "needs a result", "--result SUCCESS"),
         (("feedback", "habits", "specs", "x"), 2, "habits has no loop specs", "its loops are ideation"),
-        (("feedback", "habits", "ideation", " "), 2, "feedback needs a text", "in a few words"),
+        (("feedback", "habits", "ideation", " "), 2, "the feedback is empty", "in a few words"),
         (("continue", "other"), 2, "there is no change other", "the changes are habits"),
-        (("open", "docs", "ideation"), 1, "changes/docs is there, and has no state.md", "another name"),
+        (("open", "docs", "ideation"), 1, "changes/docs already exists and has no state.md", "another name"),
         (("open", "habits", "tasks"), 1, "not approved", "passdown loop approve habits"),
     ],
 )
@@ -148,7 +148,7 @@ def test_without_any_change_it_says_how_to_begin_and_starts_no_session(
 
     assert done.code == 2
     assert done.err == (
-        "passdown: there is no change habits\n  hint: begin it: `passdown loop open habits ideation`\n"
+        "passdown: there is no change habits\n  hint: to start it: `passdown loop open habits ideation`\n"
     )
 
 
@@ -228,7 +228,7 @@ def test_a_state_that_is_edited_all_the_time_is_given_up(
     done = looped("loop", "open", "habits", "proposal")
 
     assert done.code == 5
-    assert "changes/habits/state.md is being edited" in done.err
+    assert "somebody is editing changes/habits/state.md" in done.err
 
 
 def test_an_implementation_without_a_list_of_tasks_marks_none(looped: Caller, project: Project) -> None:
@@ -309,8 +309,8 @@ def test_dismissed_feedback_waits_no_longer(looped: Caller) -> None:
     other = looped("feedback", "dismiss", "habits are nice", "--json")
 
     assert (several.code, nobody.code) == (2, 2)
-    assert "several begin with 'habits'" in several.err
-    assert "no feedback that waits begins with 'never said'" in nobody.err
+    assert "several feedbacks start with 'habits'" in several.err
+    assert "no unanswered feedback starts with 'never said'" in nobody.err
     assert done.out == "dismissed: habits/ideation turn 1: Use SQLite\n"
     assert _json(other.out)["text"] == "habits are nice"
     assert looped("feedback").out == "No open feedback.\n"
@@ -381,7 +381,7 @@ def test_a_change_keeps_its_lane_and_its_mode(looped: Caller, flags: Sequence[st
     done = looped("loop", "open", "habits", "ideation", *flags)
 
     assert done.code == 1
-    assert f"habits exists already, and {said}" in done.err
+    assert f"habits already exists, and {said}" in done.err
     assert "of its state.md" in done.err
     assert looped("loop", "open", "habits", "ideation", "--lane", "full").code == 0
 
@@ -419,8 +419,8 @@ def test_a_turn_that_no_ledger_can_hold_is_refused(
 
     assert done.code == 1
     said = " ".join(done.err.split())
-    assert f"{LEDGER} would be over {MAX_BYTES} bytes or {MAX_LINES} lines, so nothing was added" in said
-    assert "hint: put long texts into a file of their own" in said
+    assert f"{LEDGER} would exceed {MAX_BYTES:,} bytes or {MAX_LINES:,} lines; nothing was added" in said
+    assert "hint: put long texts into a separate file" in said
     assert (project.folder / LEDGER).read_bytes() == before
 
 
@@ -435,7 +435,7 @@ def test_a_full_ledger_takes_no_turn_and_no_feedback_and_can_still_be_read(
 
     for done in refused:
         assert done.code == 1
-        assert "so nothing was added" in " ".join(done.err.split())
+        assert "; nothing was added" in " ".join(done.err.split())
     assert (project.folder / LEDGER).read_bytes() == before
     assert "  ideation: 1 turn" in looped("loop").out
 

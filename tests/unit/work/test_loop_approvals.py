@@ -48,7 +48,7 @@ def test_a_person_approves_a_proposal_with_a_command(command: Caller, project: P
 
     assert refused.err == (
         "passdown: the proposal of habits is not approved\n"
-        "  hint: a person approves it, also in auto mode: `passdown loop approve habits`\n"
+        "  hint: to approve it, a person runs `passdown loop approve habits`\n"
     )
     assert (done.code, done.out) == (0, "approved the proposal of habits\n")
     assert (again.code, again.out) == (0, "habits is already approved\n")
@@ -107,7 +107,7 @@ def test_a_process_without_a_terminal_cannot_approve(command: Caller, project: P
     [
         ("habit", 2, "there is no change habit", "the changes are done, habits, ideas"),
         ("ideas", 1, "ideas has no proposal yet", "passdown loop open ideas proposal"),
-        ("done", 1, "done is finished", "begin another change"),
+        ("done", 1, "done is finished", "open a new change"),
     ],
 )
 def test_what_has_no_proposal_cannot_be_approved(

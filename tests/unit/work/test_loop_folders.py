@@ -99,12 +99,12 @@ def test_the_last_ledger_decides_where_a_folder_goes_on(
     ("ledger", "tasks", "next_loop", "advice"),
     [
         (FAILED, "", "implement-01", "implement the plan of task 01, then append its result to implement-01"),
-        (SUCCESS, "", "reconcile", "task 01 is done; go on with `passdown loop open habits reconcile`"),
+        (SUCCESS, "", "reconcile", "task 01 is done; continue with `passdown loop open habits reconcile`"),
         (
             SUCCESS,
             "## [x] 01: A\n## [ ] 02: B\n",
             "plan-02",
-            "task 01 is done; go on with `passdown loop open",
+            "task 01 is done; continue with `passdown loop open",
         ),
         (SUCCESS, "## [x] 01: A\n## [x] 02: B\n", "reconcile", "task 01 is done"),
         (SUCCESS, "## [-] 01: A\n", "implement-01", "implement the plan of task 01"),
@@ -173,7 +173,7 @@ def test_a_state_without_ledgers_has_no_loop_yet(agent: Caller) -> None:
 
     assert done.code == 2
     assert done.err == (
-        "passdown: habits has no loop ideation\n  hint: open it: `passdown loop open habits ideation`\n"
+        "passdown: habits has no loop ideation\n  hint: to open it: `passdown loop open habits ideation`\n"
     )
 
 

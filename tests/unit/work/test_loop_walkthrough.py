@@ -204,7 +204,7 @@ def test_auto_mode_begins_with_the_approval_and_stops_at_its_caps(agent: Caller,
     # The cap is about the cycles before one turn, never about the number of turns.
     refused = agent("loop", "append", "habits", "proposal", "Again.", "--cycles", "4")
     assert refused.code == 1
-    assert "4 internal cycles are more than 3 in auto mode" in refused.err
+    assert "4 internal cycles exceed the limit of 3 in auto mode" in refused.err
     for number in range(2, 8):
         ok(agent("loop", "append", "habits", "proposal", f"Turn {number}.", "--cycles", "3"))
     person.change("state.md", "Status: draft", "Status: approved")
@@ -219,7 +219,7 @@ def test_auto_mode_begins_with_the_approval_and_stops_at_its_caps(agent: Caller,
     fixed = ("--result", "FAILED", "--cycles")
     ok(agent("loop", "append", "habits", "implement-01", "No.", *fixed, "20"))
     refused = agent("loop", "append", "habits", "implement-01", "No.", *fixed, "21")
-    assert "21 validations are more than 20 in auto mode" in refused.err
+    assert "21 validations exceed the limit of 20 in auto mode" in refused.err
 
 
 @pytest.mark.requirement("R151")
@@ -229,7 +229,7 @@ def test_in_manual_mode_the_number_of_cycles_is_advice(agent: Caller) -> None:
     done = agent("loop", "append", "habits", "ideation", "Much revised.", "--cycles", "5")
 
     assert done.code == 0
-    assert "5 internal cycles are more than 3 in manual mode" in done.err
+    assert "5 internal cycles exceed the limit of 3 in manual mode" in done.err
 
 
 @pytest.mark.requirement("R147", "R154", "R155")

@@ -61,29 +61,29 @@ def test_titles_are_those_of_the_seed() -> None:
     ("loop", "facts", "problem"),
     [
         ("ideation", _facts("proposal"), ""),
-        ("ideation", _facts("specs"), "is in the phase specs, past its ideas"),
+        ("ideation", _facts("specs"), "is in the phase specs; its ideation is over"),
         ("proposal", _facts("initialized"), ""),
         ("proposal", _facts("ideation"), ""),
         ("specs", _facts("proposal"), ""),
         ("specs", _facts("proposal", state=ChangeState()), "is not approved"),
         ("discovery", _facts("specs"), "has no specs"),
         ("discovery", _facts("specs", has_specs=True), ""),
-        ("tasks", _facts("specs"), "had no discovery yet"),
+        ("tasks", _facts("specs"), "has no discovery yet"),
         ("tasks", _facts("discovery", tasks=(OPEN,)), ""),
-        ("tasks", _facts("discovery", tasks=(DONE,)), "are at work or done: 01"),
+        ("tasks", _facts("discovery", tasks=(DONE,)), "are in progress or done: 01"),
         ("plan-01", _facts("tasks"), "has no task 01"),
         ("plan-01", _facts("tasks", tasks=(OPEN,)), ""),
-        ("plan-01", _facts("tasks", tasks=(OPEN, TaskMark("02", "-", "b"))), "task 02 of x is at work"),
+        ("plan-01", _facts("tasks", tasks=(OPEN, TaskMark("02", "-", "b"))), "task 02 of x is in progress"),
         ("implement-01", _facts("planning", tasks=(AT_WORK,)), "has no plan"),
-        ("implement-01", _facts("planning", tasks=(OPEN,), plans=frozenset({"01"})), "is not at work"),
+        ("implement-01", _facts("planning", tasks=(OPEN,), plans=frozenset({"01"})), "is not in progress"),
         ("implement-01", _facts("planning", tasks=(AT_WORK,), plans=frozenset({"01"})), ""),
         ("reconcile", _facts("implementing", tasks=(AT_WORK,)), "are open: 01"),
-        ("reconcile", _facts("implementing"), "none is written"),
+        ("reconcile", _facts("implementing"), "has no tasks yet"),
         ("reconcile", _facts("implementing", tasks=(DONE,)), ""),
         ("reconcile", ChangeFacts(name="x"), ""),
         ("reconcile", _facts("finished", tasks=(DONE,)), "x is finished"),
         ("specs", _facts("specs", state=ChangeState(), loops=frozenset({"specs"})), "is not approved"),
-        ("tasks", _facts("planning", tasks=(DONE,), loops=frozenset({"tasks"})), "are at work or done"),
+        ("tasks", _facts("planning", tasks=(DONE,), loops=frozenset({"tasks"})), "are in progress or done"),
     ],
 )
 def test_a_loop_is_opened_when_the_change_is_as_far(loop: str, facts: ChangeFacts, problem: str) -> None:
@@ -108,12 +108,12 @@ def test_tasks_are_written_anew_with_consent_and_short_lanes_need_no_discovery()
     [
         (_facts("initialized"), "ideation", False, "ask the user how to begin"),
         (_facts("initialized", state=ChangeState(lane=Lane.BUG)), "proposal", False, "ask the user"),
-        (_facts("proposal"), "proposal", True, "go on with the proposal loop"),
+        (_facts("proposal"), "proposal", True, "continue the proposal loop"),
         (
             _facts("proposal", state=ChangeState(phase=ChangePhase.PROPOSAL)),
             "proposal",
             True,
-            "a person approves",
+            "until a person runs",
         ),
         (_facts("tasks"), "tasks", True, "break specs and discovery down"),
         (
@@ -160,8 +160,8 @@ def test_a_change_is_finished_when_it_is_reconciled_and_nobody_waits() -> None:
         (facts, [], "x is not reconciled"),
         (replace(facts, state=None), [], "x is not reconciled"),
         (replace(facts, state=done, tasks=(AT_WORK,)), [], "tasks of x are open: 01"),
-        (replace(facts, state=done), ["x/specs turn 1"], "feedback waits: x/specs turn 1"),
-        (replace(facts, state=done), [*"abcd"], "feedback waits: a, b, c and 1 more"),
+        (replace(facts, state=done), ["x/specs turn 1"], "unanswered feedback: x/specs turn 1"),
+        (replace(facts, state=done), [*"abcd"], "unanswered feedback: a, b, c and 1 more"),
     ]
     for one, waiting, problem in cases:
         refused = find_finish_refusal(one, waiting)
@@ -193,7 +193,7 @@ def test_cycles_before_a_turn_are_capped(kind: LoopKind, mode: RunMode, most: in
 
     assert judge_cycles(loop, mode, most) == CycleVerdict()
     assert judge_cycles(loop, mode, most + 1).is_refused is is_refused
-    assert f"more than {most} in {mode.value} mode" in judge_cycles(loop, mode, most + 1).text
+    assert f"exceed the limit of {most} in {mode.value} mode" in judge_cycles(loop, mode, most + 1).text
 
 
 def test_tasks_are_read_and_marked_without_touching_the_rest() -> None:

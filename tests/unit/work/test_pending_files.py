@@ -231,7 +231,7 @@ def test_a_claim_in_a_pending_file_is_told_and_not_repeated(desk: Desk) -> None:
 
     desk.note("mine")
 
-    assert any("a claim is not repeated later" in one for one in desk.told)
+    assert any("a claim is not tried again later" in one for one in desk.told)
     found = desk.workspace.tracker.find(desk.task)
     assert found is not None
     assert not found.holder

@@ -61,8 +61,8 @@ def test_two_operators_make_several_commands() -> None:
         ("a {b,c}", "braces"),
         ("a ~/b", "`~`"),
         ("a # b", "a comment after the command"),
-        ("a 'b", "a quote that is not closed"),
-        ('a "b', "a quote that is not closed"),
+        ("a 'b", "an unclosed quote"),
+        ('a "b', "an unclosed quote"),
         ("a \\", "a backslash at the end of the line"),
         ("A=1 b", "a variable before the command"),
         ("cd a", "`cd`"),
@@ -72,15 +72,15 @@ def test_two_operators_make_several_commands() -> None:
         ("; a", "a command is missing"),
         ("", "a command is missing"),
         ("a\u00a0b", "a character that ends words"),
-        ("bash -c 'a'", "it gives a command to a shell"),
-        ("env /bin/sh -xc 'a'", "it gives a command to a shell"),
-        ("cmd.exe /c a", "it gives a command to a shell"),
+        ("bash -c 'a'", "it passes a command to a shell"),
+        ("env /bin/sh -xc 'a'", "it passes a command to a shell"),
+        ("cmd.exe /c a", "it passes a command to a shell"),
     ],
 )
 def test_what_only_a_shell_can_do_is_refused(line: str, reason: str) -> None:
     read = read_command_line(line)
 
-    assert (read.commands, read.refused) == ((), f"only a shell can run it: {reason}")
+    assert (read.commands, read.refused) == ((), f"it needs a shell: {reason}")
 
 
 def test_a_line_that_is_too_long_or_invisible_is_refused() -> None:
@@ -188,7 +188,7 @@ def test_long_output_loses_its_middle() -> None:
 
     assert len(cut) <= MOST_OUTPUT
     assert (cut[:100], cut[-100:]) == ("a" * 100, "b" * 100)
-    assert "characters are left out" in cut
+    assert "characters omitted" in cut
     assert cut_output("\x1b[1m") == "\\u001b[1m"
 
 

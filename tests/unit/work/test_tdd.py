@@ -282,12 +282,26 @@ def test_the_setting_can_make_it_an_option(desk: Desk) -> None:
 def test_without_test_files_it_begins_with_the_first(desk: Desk) -> None:
     (desk.root / "tests" / "test_old.py").unlink()
 
-    done = desk.command("track", "bind", "dates_20260111")
+    done = desk.command("track", "bind", "dates_20260111", "--tdd")
 
     assert NO_TESTS in done.err
     desk.edit("web/dates.spec.ts")
     desk.call("Stop")
     assert [(one["phase"], one["why"]) for one in desk.phases()] == [("RED", "web/dates.spec.ts was written")]
+
+
+@pytest.mark.requirement("R179")
+def test_nothing_is_said_of_the_cycle_where_nobody_asked_for_it(desk: Desk) -> None:
+    (desk.root / "tests" / "test_old.py").unlink()
+
+    bound = desk.command("track", "bind", "dates_20260111")
+    made = json.loads(desk.command("task", "add", "Write the changelog", "--json").out)["task"]["task"]
+    claimed = desk.command("claim", made)
+
+    assert (bound.code, bound.err) == (0, "")
+    assert (claimed.code, claimed.err) == (0, "")
+    assert DOCUMENTATION in desk.command("tdd").out
+    assert NO_TESTS in desk.command("track", "bind", "dates_20260111", "--tdd").err
 
 
 @pytest.mark.requirement("R179")

@@ -1,1 +1,1 @@
-"""What sessions share: tasks, leases, messages and offers, and the rules for them."""
+"""The rules for what sessions share: tasks, leases, messages and offers."""

@@ -1,4 +1,4 @@
-"""The hooks of git that run the guard: a file of ours, or a block in a shell script (C89, C156)."""
+"""The git hooks that run the guard: a file of ours, or a block in an existing shell script (C89, C156)."""
 
 from enum import StrEnum
 from types import MappingProxyType
@@ -9,14 +9,14 @@ from passdown.core.project.git_rules import has_block, put_block, remove_block
 
 HEAD: Final = b"#!/bin/sh\n# Written by `passdown guard install`; `passdown guard uninstall` removes it.\n"
 LINES: Final = (
-    "# Only 3 stops the commit: another session holds a file. Without passdown, it passes.",
+    "# Exit code 3 stops the commit: another session holds a file. Without passdown, nothing is checked.",
     "if command -v passdown >/dev/null 2>&1; then",
     "  passdown guard || test $? -ne 3 || exit 3",
     "fi",
 )
 PUSH_LINES: Final = (
-    "# Only 3 stops the push: another session holds a file. Without passdown, it passes.",
-    "# What git says is kept for the rest of this hook.",
+    "# Exit code 3 stops the push: another session holds a file. Without passdown, nothing is checked.",
+    "# The input from git is kept for the rest of this hook.",
     "if command -v passdown >/dev/null 2>&1; then",
     "  passdown_refs=$(cat)",
     "  printf '%s\\n' \"$passdown_refs\" | passdown guard --push || test $? -ne 3 || exit 3",
@@ -35,21 +35,21 @@ _LEFTHOOK: Final = b"lefthook"
 
 
 class HookOwner(StrEnum):
-    """Who writes a hook of a repository."""
+    """Who owns a git hook."""
 
     NOBODY = "nobody"
     SCRIPT = "script"
-    """A person: a shell script."""
+    """A shell script that a person wrote."""
     PROGRAM = "program"
-    """A person: something else."""
+    """Something else that a person wrote."""
     PRE_COMMIT = "pre-commit"
     LEFTHOOK = "lefthook"
     FOLDER = "folder"
-    """Whoever owns the folder that `core.hooksPath` names."""
+    """The owner of the folder that `core.hooksPath` names."""
 
 
 def find_owner(data: bytes | None) -> HookOwner:
-    """Return who wrote a hook, from its content."""
+    """Return who wrote a hook, judged by its content."""
     if data is None:
         return HookOwner.NOBODY
     if _PRE_COMMIT in data:
@@ -61,7 +61,7 @@ def find_owner(data: bytes | None) -> HookOwner:
 
 
 def put_guard(data: bytes | None, *, is_push: bool = False) -> bytes:
-    """Return a hook that runs the guard: ours, or a shell script with a block below its first line."""
+    """Return a hook that runs the guard: our own file, or the shell script with a block at its top."""
     lines = PUSH_LINES if is_push else LINES
     if data is None:
         return put_block(HEAD, lines)
@@ -119,5 +119,5 @@ _ADDED: Final = MappingProxyType(
 
 
 def list_lines(owner: HookOwner, *, is_push: bool = False) -> tuple[str, ...]:
-    """Return the lines that a person adds to run the guard, for a hook that we do not edit."""
+    """Return the lines that a person adds to a hook that we do not edit, so that it runs the guard."""
     return _ADDED.get(owner, PUSH_LINES[2:] if is_push else LINES[1:])

@@ -1,4 +1,4 @@
-"""Rules of handoffs to one agent: for whom they are, when they are late or over, how they are shown (C91)."""
+"""The rules of handoffs to one agent: the recipient, when they are late or expired, how they look (C91)."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -15,11 +15,11 @@ from passdown.core.times import age_words, render_seconds
 from passdown.records import replace
 
 HANDOFF_MESSAGE: Final = "handoff"
-"""The kind of the message that says the same as a handoff."""
+"""The kind of the message that is sent along with a handoff."""
 HANDOFF_EXPIRY: Final = timedelta(hours=24)
 """How long a handoff waits for its agent (R222)."""
 HANDOFF_LATE: Final = timedelta(hours=12)
-"""After how long others are told that it waits (R226)."""
+"""How long a handoff waits before other sessions are told about it (R226)."""
 PROCESSED_KEPT: Final = timedelta(days=30)
 """How long a handoff is kept after it was shown."""
 
@@ -47,7 +47,7 @@ _TITLES: Final = MappingProxyType(
 
 
 class HandoffState(StrEnum):
-    """Where a handoff stands for the session that looks at it."""
+    """The state of a handoff, as the session that looks at it sees it."""
 
     OWN = "own"
     WAITING = "waiting"
@@ -56,7 +56,7 @@ class HandoffState(StrEnum):
 
 
 def compose_content(pattern: HandoffPattern | None, text: str, account: Account) -> str:
-    """Return the text of a handoff: what it is, then what the sender says, or what it knows."""
+    """Return the text of a handoff: a title, then what the sender wrote, else its goal, now and next."""
     lines = [_TITLES[pattern]] if pattern else []
     kinds = (FactKind.GOAL, FactKind.NOW, FactKind.NEXT)
     known = [f"{kind.value}: {fact.text}" for kind in kinds for fact in account.of(kind)]
@@ -64,16 +64,16 @@ def compose_content(pattern: HandoffPattern | None, text: str, account: Account)
 
 
 def nickname_of(account: Account) -> str:
-    """Return what an agent is called, without the part that makes it unique; as the user wrote an id."""
+    """Return the name of an agent without the suffix that makes it unique, spelled as the user wrote it."""
     nickname, name = account.agent.rpartition("-")[0], account.start.name
     return name if name and fold_nickname(name) == nickname else nickname
 
 
 def names_of_session(account: Account, before: Iterable[Account] = ()) -> frozenset[str]:
-    """Return the addresses of a session: agent, nickname, ids; and those of the sessions before it.
+    """Return the addresses of a session: its agent, nickname and ids, and those of earlier sessions.
 
-    `before` are the sessions that it continues. They count as long as one has an id of the host in common
-    with the session: then they are the same work.
+    `before` lists the sessions that it continues. An earlier session counts while it shares a host session id
+    with this one: then both are the same work.
     """
     names: set[str] = set()
     for one in (account, *before):
@@ -86,11 +86,11 @@ def names_of_session(account: Account, before: Iterable[Account] = ()) -> frozen
 def judge_handoff(
     handoff: AddressedHandoff, named: str, account: Account, names: frozenset[str], now: datetime
 ) -> HandoffState:
-    """Return where a handoff stands for a session; `named` is for whom it is by the name of its file.
+    """Return the state of a handoff for a session; `named` is the recipient in the file name.
 
-    1. One for the session is its own, however old (C46); what it wrote itself is not.
-    2. One whose time is over has expired; without a time that can be read, it never does (R229).
-    3. One that is half a day old is late.
+    1. A handoff to the session is its own, however old (C46), unless the session wrote it.
+    2. A handoff past its expiry has expired; without a readable time it never does (R229).
+    3. A handoff that is half a day old is late.
     """
     addresses = {address.casefold() for address in (handoff.to, named) if address}
     if handoff.sender not in {account.agent, account.handle} and addresses & names:  # 1
@@ -102,31 +102,31 @@ def judge_handoff(
 
 
 def has_expired(handoff: AddressedHandoff, now: datetime) -> bool:
-    """Return whether the time of a handoff is over; one whose time cannot be read never is (R229)."""
+    """Return whether a handoff has expired; without a readable time it never does (R229)."""
     return handoff.expires_at is not None and now >= handoff.expires_at
 
 
 def is_kept(handoff: AddressedHandoff, now: datetime) -> bool:
-    """Return whether a handoff that was shown is still kept; one without times always is."""
+    """Return whether to keep a handoff that was shown; one without times is always kept."""
     known = [at for at in (handoff.created_at, handoff.expires_at) if at]
     return not known or now - max(known) < PROCESSED_KEPT
 
 
 def cut_content(handoff: AddressedHandoff, most: int, path: str) -> AddressedHandoff:
-    """Return a handoff with at most that many characters of its content, and where the whole is."""
+    """Return a handoff with its content cut to a length, and a note where the full text is."""
     content = handoff.content or ""
     if len(content) <= most:
         return handoff
-    return replace(handoff, content=f"{content[:most]}…\n(cut; the whole is in {path})")
+    return replace(handoff, content=f"{content[:most]}…\n(cut; full text: {path})")
 
 
 def show_sender(handoff: AddressedHandoff) -> str:
     """Return who wrote a handoff, in one short line."""
-    return _short(handoff.sender or "somebody")
+    return _short(handoff.sender or "an unknown sender")
 
 
 def show_addressee(handoff: AddressedHandoff, named: str) -> str:
-    """Return for whom a handoff is, in one short line."""
+    """Return the recipient of a handoff, in one short line."""
     return _short(handoff.to or named or "nobody")
 
 
@@ -135,7 +135,7 @@ def _short(text: str) -> str:
 
 
 def handoff_lines(handoff: AddressedHandoff, now: datetime) -> Sequence[str]:
-    """Return a handoff as lines: sender and time, then what it says, quoted (R224)."""
+    """Return a handoff as lines: sender and time, then its text, quoted (R224)."""
     at = handoff.created_at
     age = f", {age_words(now - at)} ago ({render_seconds(at)})" if at else ""
     said = printable(handoff.content or "").split("\n")

@@ -1,4 +1,4 @@
-"""What a session writes down about what it holds: each grant, its end, and what a closed task leaves."""
+"""The facts that a session records about its holds: each grant, its end, and the result of a closed task."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -20,7 +20,7 @@ _KINDS = ((TASK, FactKind.CLAIM), (PATH, FactKind.RESERVATION))
 
 
 def make_granted(kind: FactKind, name: str, fence: int) -> NewFact:
-    """Return the fact that a session holds something under a fence; without one, the tracker gave it."""
+    """Return the fact that a session holds something; without a fence, only the tracker granted it."""
     if not fence:
         return NewFact(kind, UNFENCED, name)
     others = ((HELD_NOW, dump(value=True)), (FENCE, dump(fence)))
@@ -28,12 +28,12 @@ def make_granted(kind: FactKind, name: str, fence: int) -> NewFact:
 
 
 def make_lost(kind: FactKind, name: str) -> NewFact:
-    """Return the fact that a session holds something no longer."""
+    """Return the fact that a session no longer holds something."""
     return NewFact(kind, "no longer held", name, others=((HELD_NOW, dump(value=False)),))
 
 
 def find_changes(kind: FactKind, known: Mapping[str, int], held: Mapping[str, int]) -> Iterator[NewFact]:
-    """Give what changes if a session that knows of some things holds others."""
+    """Yield the facts that update a session from the holds it knows to the holds it has."""
     for name, fence in held.items():
         if known.get(name) != fence:
             yield make_granted(kind, name, fence)
@@ -43,10 +43,10 @@ def find_changes(kind: FactKind, known: Mapping[str, int], held: Mapping[str, in
 
 
 def rebind(account: Account, tasks: Mapping[str, int], first: str = "") -> Iterator[NewFact]:
-    """Bind the session to a task that it holds, and unbind it from one that it held (R34, R35).
+    """Yield the facts that bind the session to a task it holds and unbind it from one it held (R34, R35).
 
-    `first` is the task that it asked for first, by name: it works on that one now. The title of a task is the
-    goal only while the session is bound to it.
+    `first` is the task that it asked for first, by name: the session works on that one now. The title of a
+    task is the goal only while the session is bound to the task.
     """
     is_other = first in tasks and first != account.task
     is_left = bool(account.task) and (is_other or account.task not in tasks)
@@ -61,10 +61,10 @@ def rebind(account: Account, tasks: Mapping[str, int], first: str = "") -> Itera
 def list_granted(
     account: Account, grants: Iterable[Grant], tasks: Iterable[Task] = (), first: str = ""
 ) -> Sequence[NewFact]:
-    """Return the facts of what a session was granted; without a fence, the tracker alone decided (C86).
+    """Return the facts for what a session was granted; without a fence, the tracker alone decided (C86).
 
-    `first` is the task that it asked for first, by name. The title of the task that it is bound to is its
-    goal, until it states one.
+    `first` is the task that it asked for first, by name. Until the session states a goal, its goal is the
+    title of the task that it is bound to.
     """
     granted = {Resource(one.kind, one.name): one.fence for one in grants}
     known = {Resource(TASK, name) for name in account.claims}
@@ -76,7 +76,7 @@ def list_granted(
 
 
 def _shorten(title: str) -> str:
-    """Put a title on one line of limited length, whatever a tracker allows."""
+    """Return a title as one line of limited length, whatever the tracker allows."""
     return one_line(" ".join(title.split()))[:_TITLE]
 
 
@@ -87,12 +87,12 @@ def _has_goal(account: Account) -> bool:
 
 
 def list_released(account: Account, resources: Iterable[Resource]) -> Sequence[NewFact]:
-    """Return the facts of what a session released."""
+    """Return the facts for what a session released."""
     return _list(account, {}, [*resources])
 
 
 def list_closed(account: Account, closed: TaskClosed, reason: str, note: str = "") -> Sequence[NewFact]:
-    """Return the facts of a task that was closed: what is done, or what blocks it, and what was released."""
+    """Return the facts for a closed task: what is done or what blocks it, and what was released."""
     task = closed.task.task
     is_known = any(_tells_of(fact.text, task) for fact in account.of(FactKind.DONE))
     done: Sequence[NewFact] = ()
@@ -105,18 +105,18 @@ def list_closed(account: Account, closed: TaskClosed, reason: str, note: str = "
 
 
 def _tells_of(text: str, task: str) -> bool:
-    """Return whether a fact says that a task is done; without the tracker its title may not be known."""
+    """Return whether a fact says that a task is done; its title is unknown if the tracker did not answer."""
     return text == task or text.endswith(f" ({task})")
 
 
 def list_closed_unfenced(account: Account, task: str) -> Sequence[NewFact]:
-    """Return the facts of a task that was closed, and that nobody could release with the session's files."""
+    """Return the facts for a task that was closed while its lease and files could not be released."""
     claims = {name: fence for name, fence in account.claims.items() if name != task}
     return [NewFact(FactKind.CLAIM, CLOSED_UNFENCED, task), *rebind(account, claims)]
 
 
 def list_left(task: str, title: str, reason: str, note: str) -> Sequence[NewFact]:
-    """Return the fact that a closed task leaves: that it is done, or what blocks it."""
+    """Return the fact about a closed task: that it is done, or what blocks it."""
     name = f"{title} ({task})" if title and title != task else task
     if reason == COMPLETED:
         return [NewFact(FactKind.DONE, name)]
@@ -129,7 +129,7 @@ def list_left(task: str, title: str, reason: str, note: str) -> Sequence[NewFact
 def _list(
     account: Account, granted: Mapping[Resource, int], released: Sequence[Resource], first: str = ""
 ) -> Sequence[NewFact]:
-    """Return what changes for an account: only what it does not know yet."""
+    """Return the facts that are new to an account."""
     facts: list[NewFact] = []
     tasks: Mapping[str, int] = account.claims
     for kind, fact_kind in _KINDS:

@@ -1,4 +1,4 @@
-"""Leases: what a session holds, how long it holds it, and what the answers about it are."""
+"""Leases: what a session holds, for how long, and the outcomes of asking for it."""
 
 from collections.abc import Callable
 from typing import Annotated, Final, NamedTuple
@@ -12,12 +12,12 @@ PATH: Final = "path"
 """The kinds of resources; a path is a pattern (C85)."""
 
 COPIED: Final = "copy"
-"""The verb in the log of a copy, by which its age is known."""
+"""The verb of the log entry that tells the age of a copy."""
 
 GRACE: Final = 60.0
-"""Seconds that a session may be late with its sign of life."""
+"""Extra seconds of silence that a session is allowed."""
 KEPT: Final = 86_400.0
-"""Seconds that an ended lease is kept, so that a late commit is known to be late."""
+"""Seconds that an ended lease is kept, so that a late commit can be recognized."""
 
 
 class Resource(NamedTuple):
@@ -28,18 +28,18 @@ class Resource(NamedTuple):
 
 
 class Lifetimes(NamedTuple):
-    """How long leases live, in seconds."""
+    """How long leases last, in seconds."""
 
     silent: float = 600.0
-    """How long a session may give no sign of life."""
+    """How long a session may be silent."""
     unused: float = 7_200.0
-    """How long a path is held after it was last used, whatever else its session does."""
+    """How long a path stays reserved after its last use, whatever else its session does."""
     orphaned: float = 1_800.0
-    """How long a task waits for the session that lost it, before anybody else is given it."""
+    """How long a task waits for the session that lost it before anybody else can claim it."""
     grace: float = GRACE
-    """How long a session may be late with its sign of life."""
+    """How long a session may be silent beyond that."""
     quiet: float = 120.0
-    """How long nobody must have been heard for that time not to count against anybody."""
+    """How long all sessions must be silent before that time counts against none of them."""
 
 
 class Fenced(NamedTuple):
@@ -50,28 +50,30 @@ class Fenced(NamedTuple):
 
 
 class KnownHolder(NamedTuple):
-    """A session, and what its own journal says that it holds."""
+    """A session, and what it holds according to its own journal."""
 
     member: Member
     held: tuple[Fenced, ...] = ()
     position: int = 0
-    """The highest position at which one of its changes was made."""
+    """The highest position of its changes."""
 
 
 @record
 class Lease:
-    """One session holds one resource, or held it until lately."""
+    """The hold of one session on one resource; kept for a while after it ends."""
 
     kind: Annotated[str, "The kind of resource."]
     name: Annotated[str, "The resource: the id of a task or track, or a path pattern."]
     session: Annotated[str, "The session that holds it."]
     fence: Annotated[int, "The position at which it was granted; a later grant has a greater one."]
-    ttl: Annotated[float, "How many seconds the session may be silent."]
+    ttl: Annotated[float, "How many seconds the session may be silent before it ends."]
     used: Annotated[float, "When it was last used."]
-    until: Annotated[float, "It does not end before: a commit that was let through, an open offer."] = 0.0
-    offer: Annotated[str, "The open offer that it is part of."] = ""
+    until: Annotated[
+        float, "It cannot end before this, because a commit passed the guard or an offer is open."
+    ] = 0.0
+    offer: Annotated[str, "The open offer that it belongs to."] = ""
     ended: Annotated[float | None, "When it ended."] = None
-    is_taken: Annotated[bool, "Whether it ended because another session was given the resource."] = False
+    is_taken: Annotated[bool, "Whether it ended because another session got the resource."] = False
 
     @property
     def resource(self) -> Resource:
@@ -81,17 +83,17 @@ class Lease:
 
 @record
 class Grant:
-    """A resource that was granted, its fence, and the seconds it is held without a further sign of life."""
+    """A granted resource, its fence, and the seconds until it expires if its session stays silent."""
 
     kind: str
     name: str
-    fence: Annotated[int, "0 if no engine could be asked for the lease (C86)."]
+    fence: Annotated[int, "0 if coordination was unavailable and only the tracker granted it (C86)."]
     left: float
 
 
 @record
 class Granted:
-    """All that was asked for was granted."""
+    """Everything that was requested is granted."""
 
     grants: tuple[Grant, ...] = ()
 
@@ -100,27 +102,27 @@ class Granted:
 class Held:
     """Refused: another session holds it."""
 
-    kind: Annotated[str, "The kind of what was asked for."]
-    name: Annotated[str, "What was asked for."]
-    held: Annotated[str, "What the other session holds: the same, or a pattern that overlaps."]
+    kind: Annotated[str, "The kind of resource."]
+    name: Annotated[str, "The resource that was requested."]
+    held: Annotated[str, "What the other session holds: the same resource, or an overlapping pattern."]
     session: Annotated[str, "The session that holds it."]
     agent: Annotated[str, "Its agent."]
-    left: Annotated[float, "Seconds until it ends without a further sign of life."]
+    left: Annotated[float, "Seconds until it expires if that session stays silent."]
 
 
 @record
 class Lost:
-    """Refused: the fence is not the one under which the resource is held now."""
+    """Refused: the resource is no longer held under this fence."""
 
     kind: str
     name: str
-    fence: Annotated[int, "The fence of the caller; 0 if it never held the resource."]
+    fence: Annotated[int, "The caller's fence; 0 if it never held the resource."]
     now: Annotated[int, "The newest fence of the resource; 0 if nobody holds it."] = 0
 
 
 @record
 class Released:
-    """What was released."""
+    """The resources that were released."""
 
     resources: tuple[Resource, ...] = ()
 
@@ -136,22 +138,24 @@ class PathVerdict:
     """What a session may do with one path."""
 
     path: str
-    verdict: Annotated[str, "mine, free, held (by another session) or lost (another session had it since)."]
-    session: Annotated[str, "The session that holds it, or had it since."] = ""
+    verdict: Annotated[
+        str, "mine, free, held (by another session) or lost (another session took it in between)."
+    ]
+    session: Annotated[str, "The session that holds it, or took it in between."] = ""
     agent: Annotated[str, "Its agent."] = ""
-    left: Annotated[float, "Seconds until it ends without a further sign of life."] = 0.0
+    left: Annotated[float, "Seconds until it expires if that session stays silent."] = 0.0
     held: Annotated[str, "The pattern under which it is held."] = ""
 
 
 @record
 class Checked:
-    """The verdicts for all paths; what was mine is held for a while."""
+    """The verdicts for all paths; if all passed, the session's own paths are kept for a while."""
 
     verdicts: tuple[PathVerdict, ...] = ()
 
     @property
     def is_passed(self) -> bool:
-        """Whether no path is held by another session, and none was lost."""
+        """Whether every path is the session's own or free."""
         return all(one.verdict in {MINE, FREE} for one in self.verdicts)
 
 
@@ -162,16 +166,16 @@ def time_left(
     lifetimes: Lifetimes,
     spared: Callable[[float], float] = lambda _: 0.0,
 ) -> float:
-    """Return the seconds until a lease ends without a further sign of life; not positive if it is over.
+    """Return the seconds until a lease expires if its session stays silent; 0 or less if it is over.
 
-    `spared` gives the seconds since an instant that do not count, because nobody could be heard (C143).
+    `spared` returns the seconds since an instant that do not count, because no session could be heard (C143).
 
     1. A lease that ended is over.
-    2. A commit that was let through, or an open offer, holds it whatever its session does.
+    2. A commit that passed the guard, or an open offer, keeps it whatever its session does.
     3. A session that ended holds nothing else.
-    4. It lives as long after the last sign of life as was asked for.
-    5. A path that nobody used is not held for ever.
-    6. A session of an earlier boot is dead, whenever it gave its last sign of life.
+    4. It lasts for its time to live after its session was last seen.
+    5. A path that is not used expires, even if its session is alive.
+    6. A session of an earlier boot is dead, whenever it was last seen.
     """
     if lease.ended is not None:  # 1
         return 0.0

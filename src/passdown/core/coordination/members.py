@@ -1,4 +1,4 @@
-"""Members: the sessions that take part in a project, and their signs of life."""
+"""Members: the sessions that take part in a project, and when each was last seen."""
 
 from typing import Annotated, Final, NamedTuple
 
@@ -9,9 +9,9 @@ ANY_ROLE: Final = "any"
 
 
 class EngineTime(NamedTuple):
-    """The time by the engine's clock, which no caller sets: seconds, and the number of the boot.
+    """The time by the engine's clock: seconds, and the number of the boot. Callers cannot set it.
 
-    Within a boot it never steps back. Sessions of another boot are dead.
+    Within a boot it never goes back. Sessions of another boot are dead.
     """
 
     seconds: float
@@ -20,7 +20,7 @@ class EngineTime(NamedTuple):
 
 @record
 class Member:
-    """A session that takes part."""
+    """A session that takes part in coordination."""
 
     session: Annotated[str, "The session's id."]
     agent: Annotated[str, "Its agent."]
@@ -28,22 +28,22 @@ class Member:
     team: Annotated[str, "Its team."] = DEFAULT_TEAM
     role: Annotated[str, "What it works on."] = ANY_ROLE
     process: Annotated[str, "The host's process on this machine."] = ""
-    boot: Annotated[int, "The boot in which it gave its last sign of life."] = 0
-    seen: Annotated[float, "When it gave its last sign of life."] = 0.0
+    boot: Annotated[int, "The boot in which it was last seen."] = 0
+    seen: Annotated[float, "When it was last seen."] = 0.0
     ended: Annotated[float | None, "When it ended."] = None
     continues: Annotated[str, "The session that it inherited from."] = ""
 
 
 @record
 class MemberState:
-    """A member as others see it; instants of the engine mean nothing outside of it."""
+    """A member as others see it: with durations, since the engine's instants mean nothing elsewhere."""
 
     session: str
     agent: str
     name: str
     team: str
     role: str
-    silent: Annotated[float, "Seconds since its last sign of life."]
+    silent: Annotated[float, "Seconds since it was last seen."]
     is_live: bool
 
 
@@ -57,7 +57,7 @@ class Joined:
 
 @record
 class Left:
-    """The session ended; what it held is free, except what it offered."""
+    """The session ended; what it held is free, except what it has offered."""
 
     session: str
     released: tuple[tuple[str, str], ...] = ()
@@ -65,18 +65,18 @@ class Left:
 
 @record
 class Inherited:
-    """The session goes on with what a dead one held, under new fences."""
+    """The session took over what a dead session held, under new fences."""
 
     session: str
     fence: int
     resources: tuple[tuple[str, str], ...] = ()
-    messages: Annotated[int, "How many unread messages came with it."] = 0
+    messages: Annotated[int, "How many unread messages it took over."] = 0
 
 
 @record
 class StillAlive:
-    """Refused: the session to inherit from gives signs of life."""
+    """Refused: the session to inherit from is still alive."""
 
     session: str
     agent: str
-    left: Annotated[float, "Seconds until it counts as dead without a further sign of life."]
+    left: Annotated[float, "Seconds until it counts as dead if it stays silent."]

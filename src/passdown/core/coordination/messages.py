@@ -1,4 +1,4 @@
-"""Messages between sessions: to an agent, a nickname, a role, the holder of a task, or all."""
+"""Messages between sessions: to an agent, a nickname, a role, the holder of a task, or everybody."""
 
 from typing import Annotated, Final, NamedTuple
 
@@ -8,7 +8,7 @@ ALL: Final = "all"
 TO_ROLE: Final = "role:"
 TO_TASK: Final = "task:"
 TO_NAME: Final = "name:"
-"""A nickname that nobody bears yet: the next session of that name gets the message."""
+"""A nickname that nobody has yet: the next session of that name gets the message."""
 
 NORMAL_MESSAGE: Final = "normal"
 URGENT_MESSAGE: Final = "urgent"
@@ -16,11 +16,11 @@ URGENT_MESSAGE: Final = "urgent"
 READ_KEPT: Final = 7 * 86_400.0
 """Seconds that a message is kept after it was read."""
 EXPIRY: Final = 7 * 86_400.0
-"""Seconds until a message that nobody read expires, unless the sender said otherwise."""
+"""Seconds until an unread message expires, unless the sender chose another time."""
 
 
 class NewMessage(NamedTuple):
-    """What a session sends."""
+    """A message to send."""
 
     sender: str
     to: str
@@ -35,10 +35,10 @@ class NewMessage(NamedTuple):
 class Message:
     """A message as it is stored."""
 
-    message: Annotated[str, "Its id: that of the operation that sent it."]
+    message: Annotated[str, "Its id, which is the id of the operation that sent it."]
     sender: Annotated[str, "The session that sent it."]
     agent: Annotated[str, "The agent that sent it."]
-    to: Annotated[str, "The address as it was given."]
+    to: Annotated[str, "The address as the sender wrote it."]
     content: str
     context: Annotated[str, "Task, track and files, as JSON."] = ""
     priority: str = NORMAL_MESSAGE
@@ -58,10 +58,12 @@ class WaitingMessage:
 
 @record
 class Sent:
-    """The message is in these inboxes."""
+    """The message was delivered to these inboxes."""
 
     message: str
-    recipients: Annotated[tuple[str, ...], "The agents that will get it; `name:…` for one to come."]
+    recipients: Annotated[
+        tuple[str, ...], "The agents that get it; `name:…` for an agent that has not started yet."
+    ]
 
 
 @record
@@ -73,18 +75,18 @@ class NobodyThere:
 
 @record
 class Acknowledged:
-    """How many messages are read now."""
+    """How many messages were marked as read."""
 
     count: int
 
 
 @record
 class Expired:
-    """Messages that nobody read in time, and that are gone now."""
+    """Unread messages that expired and were deleted."""
 
     messages: tuple[Message, ...] = ()
 
 
 def count_unread(count: int) -> str:
-    """Say how many unread messages there are."""
+    """Return the number of unread messages in words."""
     return f"{count} unread message{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""The notes that are kept with a closed task: what was said, and what was stated while it was held (C149)."""
+"""The note on a closed task: the closing text, and the facts stated while the task was held (C149)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -23,16 +23,16 @@ _LABELS: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
 _SPOKEN: Final[Mapping[str, str]] = MappingProxyType(
     {COMPLETED: "COMPLETED", SKIPPED: "REASON", BLOCKED: "BLOCKED"}
 )
-"""The line that what the closer said belongs to, if it does not say so."""
+"""The line for a closing text without a label."""
 
 
 def make_note(
     reason: str, text: str, title: str, waits_for: Iterable[str] = (), stated: Iterable[Fact] = ()
 ) -> str:
-    """Return the lines for the reason; one without content is left out.
+    """Return the note for a closing reason; lines without content are omitted.
 
-    What the closer said comes first: it may have the form of the note itself. What it did not say follows
-    from the title of the task, what that waits for, and what its session stated while it held the task.
+    The closing text comes first; its lines may already have the labels of the note. Labels that it does not
+    use are filled from the task's title, what the task waits for, and what its session stated meanwhile.
     """
     facts = [*stated]
     decided = [one for one in facts if one.kind == FactKind.DECISION]
@@ -55,12 +55,12 @@ def make_note(
 
 
 def needs_task(reason: str, text: str) -> bool:
-    """Return whether the note for a reason contains something that the tracker tells."""
+    """Return whether the note for a reason needs details from the tracker."""
     return reason != COMPLETED or not text.strip()
 
 
 def find_stated(task: str, lines: Iterable[JournalLine], account: Account) -> Sequence[Fact]:
-    """Return the facts of a session that still hold and were stated while it held a task, the last time."""
+    """Return the facts that still hold and were stated while the session last held a task."""
     stated: set[tuple[str, str, str]] = set()
     is_held = False
     for fact in (line.fact for line in put_in_order([*lines])):
@@ -80,7 +80,7 @@ def _name(fact: Fact) -> tuple[str, str, str]:
 
 
 def _read_text(reason: str, text: str) -> Mapping[str, str]:
-    """Return what the closer said, by line of the note: a line may begin with its label."""
+    """Return the closing text by label of the note; a line may begin with its label."""
     found: dict[str, list[str]] = {}
     label = _SPOKEN[reason]
     for line in text.splitlines():
@@ -92,5 +92,5 @@ def _read_text(reason: str, text: str) -> Mapping[str, str]:
 
 
 def _without_label(label: str, words: Sequence[str]) -> str:
-    """Return words without the label, if they begin with it: it stands before them already."""
+    """Return the words without a label at their start; the note adds it."""
     return " ".join(words[words[0].strip(":").upper() == label :]) or words[0]

@@ -1,4 +1,4 @@
-"""Offers: a session hands its task and files to another; until that accepts, the giver owns them."""
+"""Offers: a session hands a task and its files to another; the giver owns them until they are accepted."""
 
 from typing import Annotated, Final, NamedTuple
 
@@ -10,7 +10,7 @@ ACCEPTED: Final = "accepted"
 DECLINED: Final = "declined"
 WITHDRAWN: Final = "withdrawn"
 OVER: Final = "over"
-"""Nobody accepted it in time."""
+"""Nobody accepted the offer in time."""
 
 OFFER_SECONDS: Final = 86_400.0
 _NAME_SIZE: Final = 18
@@ -22,14 +22,14 @@ def short_offer(name: str) -> str:
 
 
 class NewOffer(NamedTuple):
-    """What a session offers: a task it holds, and with it all files it holds."""
+    """An offer to make: a task that the session holds, with all its reserved files."""
 
     giver: str
     taker: str
     """An address, or empty for anybody."""
     task: str
     facts: str = ""
-    """What the taker verifies, as JSON."""
+    """The giver's facts, which the taker verifies, as JSON."""
     seconds: float = OFFER_SECONDS
 
 
@@ -42,7 +42,7 @@ class Offer:
     agent: Annotated[str, "Its agent."]
     taker: Annotated[str, "The address it is offered to; empty for anybody."]
     task: Annotated[str, "The task."]
-    facts: Annotated[str, "What the taker verifies, as JSON."] = ""
+    facts: Annotated[str, "The giver's facts, which the taker verifies, as JSON."] = ""
     state: Annotated[str, "offered, accepted, declined, withdrawn or over."] = OFFERED
     expires: float = 0.0
 
@@ -57,19 +57,19 @@ class OfferState:
     """An offer as others see it."""
 
     offer: Offer
-    left: Annotated[float, "Seconds until it is over."]
+    left: Annotated[float, "Seconds until it expires."]
 
 
 @record
 class Offered:
-    """The offer stands."""
+    """The offer is open."""
 
     offer: Offer
 
 
 @record
 class Accepted:
-    """Task, files and unread messages are the taker's, under new fences."""
+    """Task, files and unread messages now belong to the taker, under new fences."""
 
     offer: Offer
     grants: tuple[Grant, ...]
@@ -78,14 +78,14 @@ class Accepted:
 
 @record
 class OfferEnded:
-    """The offer was declined or withdrawn; task and files stay with the giver, or go back to the board."""
+    """The offer was declined or withdrawn; task and files stay with the giver, or return to the board."""
 
     offer: Offer
 
 
 @record
 class OfferGone:
-    """Refused: the offer does not stand, or is for somebody else."""
+    """Refused: the offer is not open, or is for somebody else."""
 
     offer: str
-    state: Annotated[str, "Its state; empty if there is none, `other` if it is for somebody else."]
+    state: Annotated[str, "Its state; empty if there is no such offer, `other` if it is for somebody else."]

@@ -1,4 +1,4 @@
-"""Ids of operations: made before the first try, so that a repeated operation acts once (C79)."""
+"""Ids of operations: made before the first attempt, so that a repeated operation acts once (C79)."""
 
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -20,53 +20,53 @@ _SUBJECT_BYTES: Final = 4
 _PART_BITS: Final = 16
 
 REPEATED: Final = timedelta(minutes=10)
-"""For how long a command whose answer nobody saw can be repeated as the same operations (C142)."""
+"""How long an interrupted command can be repeated as the same operations (C142)."""
 
 
 class VerbCall(NamedTuple):
-    """A command as it was typed; a hook types none."""
+    """A command as the user typed it; empty for a hook."""
 
     words: tuple[str, ...] = ()
     folder: str = ""
-    """The folder in which it was typed."""
+    """The folder in which the command ran."""
     input: str = ""
-    """The hash of what it was given as standard input."""
+    """The hash of its standard input."""
 
 
 NO_CALL: Final = VerbCall()
 
 
 class Operation(NamedTuple):
-    """A change of a task that acts once, however often it is tried."""
+    """A change to a task that takes effect once, however often it is tried."""
 
     id: str
-    """Made before the first try."""
+    """Made before the first attempt."""
     before: str = ""
-    """The `fingerprint` of the task's note before the first try: a tracker that stores no ids tells by it
-    whether a note was added."""
+    """The `fingerprint` of the task's note before the first attempt. It shows whether a note was added, for a
+    tracker that stores no ids."""
     is_repeat: bool = False
-    """Whether it may have been tried before: its effect is looked for first."""
+    """Whether it may have been tried before, so that its effect must be looked for first."""
 
     @property
     def mark(self) -> str:
-        """The part of the id that a tracker stores with what was changed."""
+        """The part of the id that a tracker stores with the change."""
         return self.id[-_MARK:]
 
     def part(self, number: int) -> str:
-        """Return the id of a step of the operation, which can be repeated with the whole."""
+        """Return the id of a step of the operation, so that the step can be repeated with it."""
         return f"{self.id[:-4]}{(int(self.id[-4:], 16) + number) % 0x10000:04x}"
 
 
 def fingerprint(note: str) -> str:
-    """Return what tells later how a note began: its length and its hash."""
+    """Return the length and hash of a note, which later show whether it was only extended."""
     return f"{len(note)}:{sha256(note.encode('utf-8', 'surrogatepass')).hexdigest()[:_HASH]}"
 
 
 def is_added(note: str, text: str, before: str) -> bool:
-    """Return whether a text was added to a note that had a fingerprint before.
+    """Return whether a text was added to a note since its fingerprint was taken.
 
-    1. The note begins as it did: the text was added if it stands in what follows.
-    2. Somebody has replaced the note since: the text was added if it stands in it anywhere.
+    1. The note still begins the same: the text was added if the rest contains it.
+    2. The note was replaced: the text was added if the note contains it anywhere.
     """
     length = int(before.partition(":")[0] or 0)
     if before and fingerprint(note[:length]) == before:
@@ -86,8 +86,8 @@ def make_operation(at: datetime, random: bytes) -> str:
 def derive_operation(verb: str, action: str, subject: str, number: int = 0) -> str:
     """Return the id of one of the operations of a command, from the id of the command.
 
-    A command that is repeated has the same id, so each of its operations has the same id again, whatever else
-    it does this time. The bits that `Operation.part` counts in stay free.
+    A repeated command has the same id, so each of its operations gets the same id again, whatever else the
+    command does this time. The bits that `Operation.part` counts in stay free.
     """
     words = "\0".join((action, subject, str(number))).encode("utf-8", "surrogatepass")
     mixed = int.from_bytes(sha256(words).digest()[:_SUBJECT_BYTES], "big") << _PART_BITS

@@ -1,4 +1,4 @@
-"""Outcomes of operations as JSON, so that the log can give a repeated operation the same outcome."""
+"""Outcomes of operations as JSON, so that a repeated operation gets its first outcome from the log."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ def dump_outcome(outcome: object) -> str:
 
 @cache
 def _make_encoder() -> json.JSONEncoder:
-    """Make the encoder once: to make it, and to look for circles, takes half of the time of an outcome."""
+    """Make the encoder once; making it and checking for cycles would take half of the time of an outcome."""
     return json.JSONEncoder(
         default=_to_object, ensure_ascii=False, separators=(",", ":"), check_circular=False
     )
@@ -47,10 +47,10 @@ def load_outcome(text: str) -> object:
 
 
 def _to_object(value: object) -> dict[str, object]:
-    """Return the JSON object for a record; the encoder asks for those within it."""
+    """Return the JSON object for a record; the encoder calls this again for nested records."""
     fields: dict[str, object] = {_CLASS: type(value).__name__}
     fields.update(as_dict(value))
-    if isinstance(value, Released):  # the encoder would take a resource for a list
+    if isinstance(value, Released):  # the encoder would write a resource as a list
         fields["resources"] = [{_CLASS: Resource.__name__, **one._asdict()} for one in value.resources]
     return fields
 

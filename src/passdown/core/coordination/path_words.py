@@ -1,6 +1,6 @@
-"""What somebody means who names files at a prompt (C145): names, wildcards and braces.
+"""What the file names mean that a user types (C145): names, wildcards and braces.
 
-The rest of it is on disk: which names exist, and where links lead.
+The service of the same name looks at the disk: which names exist, and where links lead.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,9 +17,9 @@ from passdown.core.safe_text import one_line
 from passdown.errors import UsageError
 
 MOST_WAYS: Final = 64
-"""So many paths a word with braces may stand for."""
+"""The most paths that a word with braces may stand for."""
 MOST_NAMES: Final = 20_000
-"""So many files are looked at to count those that a pattern covers."""
+"""The most files to look at when counting what a pattern covers."""
 
 _EVERYTHING: Final = "**"
 
@@ -29,11 +29,11 @@ class Coverage(NamedTuple):
 
     files: int
     is_bounded: bool = False
-    """Whether there may be more, because not all files were looked at."""
+    """Whether there may be more, because not all files were checked."""
 
 
 def check_word(text: str, *, is_literal: bool = False) -> None:
-    """Refuse what means something else in other tools, and what is more likely a slip than a name."""
+    """Refuse words that mean something else in other tools, or are more likely a typo than a name."""
     if not (text if is_literal else text.strip()):
         raise UsageError("the path is empty", hint="name a file or a folder, or `**` for every file")
     check_characters(text)
@@ -52,18 +52,18 @@ def check_word(text: str, *, is_literal: bool = False) -> None:
         )
     if "\\" in text:
         raise UsageError(
-            f"{shown} has a backslash",
+            f"{shown} contains a backslash",
             hint="write `/` between names; if the file name has a backslash, add --literal",
         )
 
 
 def has_meaning(segment: str) -> bool:
-    """Return whether a name has characters that mean something: wildcards, or braces."""
+    """Return whether a name has special characters: wildcards or braces."""
     return not is_plain(segment) or "{" in segment
 
 
 def expand_braces(text: str) -> Sequence[str]:
-    """Return all texts that braces stand for, as a shell does; braces without a comma are themselves."""
+    """Expand braces as a shell does; braces without a comma stay as they are."""
     done: list[str] = []
     waiting = [text]
     while waiting:
@@ -83,7 +83,7 @@ def expand_braces(text: str) -> Sequence[str]:
 
 
 def _find_choice(text: str) -> tuple[str, Sequence[str], str] | None:
-    """Return what is before, in and behind the first braces that have a comma."""
+    """Return the text before, the choices in, and the text after the first braces that have a comma."""
     for start, character in enumerate(text):
         if character != "{":
             continue
@@ -102,7 +102,7 @@ def _find_choice(text: str) -> tuple[str, Sequence[str], str] | None:
 
 
 def make_pattern(name: str, rest: Sequence[str], *, is_folder: bool) -> str:
-    """Return the pattern of a path from the root, behind which there may be segments with wildcards."""
+    """Return the pattern for a path from the root, followed by segments that may have wildcards."""
     if not name and not rest:
         return _EVERYTHING
     start = [escape_path(name)] if name else []
@@ -111,10 +111,9 @@ def make_pattern(name: str, rest: Sequence[str], *, is_folder: bool) -> str:
 
 
 def find_relative(name: str, roots: Iterable[str]) -> str | None:
-    """Return the path of a file from the root that it is below; None if it is below none.
+    """Return the path of a file relative to its root; None if no root contains it.
 
-    All paths are absolute, with `/`. Of two roots, the one inside the other counts: a worktree may be in
-    another one.
+    All paths are absolute, with `/`. Of nested roots the inner one counts: a worktree may be inside another.
     """
     for root in sorted(roots, key=len, reverse=True):
         if name == root:
@@ -125,13 +124,13 @@ def find_relative(name: str, roots: Iterable[str]) -> str | None:
 
 
 def find_held(patterns: Iterable[str], held: Iterable[str]) -> Sequence[str]:
-    """Return which of the held patterns are meant: a folder is held with the `/` at its end or without."""
+    """Return the held patterns that are meant; a folder matches with or without the `/` at its end."""
     known = {name.rstrip("/"): name for name in held}
     return [known[text.rstrip("/")] for text in patterns if text.rstrip("/") in known]
 
 
 def count_covered(text: str, names: Sequence[str]) -> Coverage:
-    """Count the files that a pattern matches; those that begin otherwise are not looked at closely."""
+    """Count the files that a pattern matches; names with another beginning are passed over quickly."""
     pattern = parse_pattern(text)
     start = _find_start(text)
     found = looked = 0
@@ -146,7 +145,7 @@ def count_covered(text: str, names: Sequence[str]) -> Coverage:
 
 
 def _find_start(text: str) -> str:
-    """Return what every name begins with that a pattern matches, without case, if that is known."""
+    """Return the lower-case beginning that all names share which a pattern matches, as far as it is known."""
     start = text.rstrip("/")
     for at, character in enumerate(start):
         if not (is_plain(character) and character.isascii()):

@@ -1,4 +1,4 @@
-"""Patterns of file reservations (C85): which paths they match, and whether two can match one (ADR 0025).
+"""Patterns of file reservations (C85): which paths they match, and whether two overlap (ADR 0025).
 
 A pattern is written from the root of the project, with `/` between segments:
 
@@ -61,7 +61,7 @@ _NAMED_CLASS: Final = pattern(r"\[:\w+:$")
 
 @record
 class PathPattern:
-    """A pattern that was read."""
+    """A parsed pattern."""
 
     text: Annotated[str, "In NFC, without `.` segments, empty segments and repeated `**`."]
     ignores_case: Annotated[bool, "Whether it is compared without case."]
@@ -75,9 +75,9 @@ class PathPattern:
 
 
 def parse_pattern(text: str, *, ignores_case: bool = False) -> PathPattern:
-    """Read a pattern; raise `UsageError` if it is not one.
+    """Parse a pattern; raise `UsageError` if it is not one.
 
-    The text of the answer is read as the same pattern again.
+    The text of the result parses as the same pattern again.
     """
     normal = _compose(text[: _MAX_LENGTH + 1])
     if not text.strip():
@@ -85,7 +85,7 @@ def parse_pattern(text: str, *, ignores_case: bool = False) -> PathPattern:
     check_characters(text, normal)
     if "\\" in normal:
         raise UsageError(
-            f"{one_line(text)} has a backslash",
+            f"{one_line(text)} contains a backslash",
             hint="write `/` between segments; `[*]` is the character `*`, without its meaning",
         )
     parts: list[str] = []
@@ -104,7 +104,7 @@ def parse_pattern(text: str, *, ignores_case: bool = False) -> PathPattern:
 
 
 def escape_path(path: str) -> str:
-    """Return the pattern that matches this path and what is below it, whatever characters it has.
+    """Return the pattern that matches a path and everything below it, whatever characters the path has.
 
     Characters that no pattern may have are written as `?`, which matches others too.
     """
@@ -122,14 +122,14 @@ def escape_path(path: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Return whether a text has no character that means something in a pattern."""
+    """Return whether a text has no character with a special meaning in a pattern."""
     return not any(special in text for special in "*?[")
 
 
 def matches(one: PathPattern, path: str) -> bool:
     """Return whether a pattern matches a path from the root, as git names it.
 
-    What is not such a path, because a segment is empty, `.` or `..`, is not matched.
+    A path with a segment that is empty, `.` or `..` never matches.
     """
     names = _fold(_compose(path), ignores_case=one.ignores_case).split("/")
     return not any(name in {"", *_DOT_NAMES} for name in names) and _can_meet(
@@ -138,13 +138,13 @@ def matches(one: PathPattern, path: str) -> bool:
 
 
 def overlap(one: PathPattern, other: PathPattern) -> bool:
-    """Return whether any path matches both patterns; without case if one of the two ignores case.
+    """Return whether any path matches both patterns, ignoring case if either of them does.
 
     The time is at most the product of their lengths.
     """
     if one.ignores_case != other.ignores_case:
         one, other = (parse_pattern(each.text, ignores_case=True) for each in (one, other))
-    # Most patterns differ in a name that they begin with: that is seen in a fifth of the time.
+    # Most patterns differ in one of their first names; comparing those takes a fifth of the time.
     pairs = zip(one.segments, other.segments, strict=False)
     names = takewhile(lambda pair: isinstance(pair[0], str) and isinstance(pair[1], str), pairs)
     if any(name != other_name for name, other_name in names):
@@ -156,7 +156,7 @@ def overlap(one: PathPattern, other: PathPattern) -> bool:
 
 
 def check_characters(text: str, normal: str = "") -> None:
-    """Refuse a text that is too long for a pattern, or has characters that none may have."""
+    """Refuse a text that is too long for a pattern, or has characters that no pattern may have."""
     if max(len(text), len(normal)) > _MAX_LENGTH:
         raise UsageError(
             f"the pattern is longer than {_MAX_LENGTH:,} characters",
@@ -164,15 +164,17 @@ def check_characters(text: str, normal: str = "") -> None:
         )
     if _UNUSABLE.search(text):
         raise UsageError(
-            f"{one_line(text)} has a control character or an invalid one",
-            hint="write `?` where the name has such a character",
+            f"{one_line(text)} has a control character or an invalid character",
+            hint="write `?` in its place",
         )
 
 
 def _check_parts(text: str, parts: Sequence[str], *, is_absolute: bool) -> None:
     shown = one_line(text)
     if is_absolute or _ABSOLUTE.match("".join(parts[:1])):
-        raise UsageError(f"{shown} is outside the project", hint="write it from the root, like `src/`")
+        raise UsageError(
+            f"{shown} is outside the project", hint="write the path from the project's root, like `src/`"
+        )
     if not "".join(parts).strip():
         raise UsageError(f"{shown} is the project's root", hint="write `**` for every file of the project")
     if len(parts) > _MAX_SEGMENTS:
@@ -180,11 +182,11 @@ def _check_parts(text: str, parts: Sequence[str], *, is_absolute: bool) -> None:
             f"the pattern has more than {_MAX_SEGMENTS} segments", hint="reserve a folder above those files"
         )
     if ".." in parts:
-        raise UsageError(f"{shown} leads upward with `..`", hint="write the path from the project's root")
+        raise UsageError(f"{shown} contains `..`", hint="write the path from the project's root")
     if any("**" in part and part != "**" for part in parts):
         raise UsageError(
-            f"{shown} has `**` within a segment",
-            hint="write `*` within a name, and `**` alone between two `/`",
+            f"{shown} has `**` inside a name",
+            hint="write `*` inside a name, and `**` alone between two `/`",
         )
 
 
@@ -210,22 +212,22 @@ def _parse_segment(part: str, text: str, *, ignores_case: bool) -> _Name:
                 outside = _complement(ranges)
                 tokens.append(outside if found[1] else _complement(outside))
     if not _can_names_meet(tuple(tokens), (_MANY,)):
-        raise UsageError(f"{one_line(text)} matches no file", hint="no name is `.` or `..`")
+        raise UsageError(f"{one_line(text)} matches no file", hint="no file is named `.` or `..`")
     if "[" not in plain:
         return tuple(tokens)
     return frozenset({tuple(tokens), _fold(part, ignores_case=ignores_case)})
 
 
 def _parse_ranges(body: str, text: str) -> list[tuple[int, int]]:
-    """Read what a class lists."""
+    """Parse the content of a character class."""
     shown = one_line(text)
     if not body:
         raise UsageError(
-            f"{shown} has a `[` that nothing closes within its segment",
+            f"{shown} has an unclosed `[`",
             hint="close it, or write `[[]` for the character `[`",
         )
     if _NAMED_CLASS.search(body):
-        raise UsageError(f"{shown} has a named class", hint="list the characters, like `[a-z0-9]`")
+        raise UsageError(f"{shown} has a named character class", hint="list the characters, like `[a-z0-9]`")
     ranges: list[tuple[int, int]] = []
     at = 0
     while at < len(body):
@@ -233,7 +235,7 @@ def _parse_ranges(body: str, text: str) -> list[tuple[int, int]]:
         first, last = body[at], body[at + 2 if is_range else at]
         if last < first:
             raise UsageError(
-                f"{shown} has the range `{first}-{last}`, which runs backwards",
+                f"{shown} has the range `{first}-{last}`, which is backwards",
                 hint=f"write `{last}-{first}`",
             )
         ranges.append((ord(first), ord(last)))
@@ -242,7 +244,7 @@ def _parse_ranges(body: str, text: str) -> list[tuple[int, int]]:
 
 
 def _complement(ranges: Iterable[tuple[int, int]]) -> _Ranges:
-    """Return all characters of names that are not in some ranges."""
+    """Return all characters of names that are outside the ranges."""
     found: list[tuple[int, int]] = []
     start = 1
     for first, last in sorted([*ranges, (_SLASH, _SLASH)]):
@@ -269,13 +271,13 @@ def _fold(text: str, *, ignores_case: bool) -> str:
 
 
 def _fold_letter(letter: str) -> str:
-    """Fold one letter into one letter, as file systems do: `?` matches one before and after."""
+    """Fold one letter into one letter, as file systems do, so that `?` still matches it."""
     folded = (letter.casefold(), letter.lower(), letter)
     return next(one for one in folded if len(one) == 1)
 
 
 def _other_cases(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield all cases of each letter in some ranges."""
+    """Yield all cases of each letter in the ranges."""
     for letters in _letters_with_cases():
         if any(first <= letter <= last for letter in letters for first, last in ranges):
             yield from ((letter, letter) for letter in letters)
@@ -296,8 +298,8 @@ def _letters_with_cases() -> tuple[tuple[int, ...], ...]:
 def _can_meet(one: Sequence[_T], other: Sequence[_T], can_items_meet: Callable[[_T, _T], bool]) -> bool:
     """Return whether any sequence fits both: segments of a path, or characters of a name.
 
-    An item stands for one of them, and something fits each; `_MANY` stands for any number. Both are read at
-    once: `reached` has a bit for each position from which on the other has to fit the rest of the one.
+    An item stands for one element, and some element fits each item; `_MANY` stands for any number. Both sides
+    are read at once: `reached` has a bit for each position of `other` from which the rest of `one` must fit.
     """
     end = 1 << len(other)
     many = sum(1 << at for at, met in enumerate(other) if met == _MANY)
@@ -305,7 +307,7 @@ def _can_meet(one: Sequence[_T], other: Sequence[_T], can_items_meet: Callable[[
     compared: dict[_T, tuple[int, int]] = {}
     for item in one:
         if item == _MANY:
-            reached = 2 * end - (reached & -reached)  # from the first one on
+            reached = 2 * end - (reached & -reached)  # from the lowest position on
             continue
         known, meeting = compared.get(item, (many | end, 0))
         for at in _positions(reached & ~known):
@@ -324,7 +326,7 @@ def _positions(bits: int) -> Iterator[int]:
 
 
 def _skip(reached: int, many: int) -> int:
-    """Add what is reached because a `*` or `**` may stand for nothing; there are never two in a row."""
+    """Add the positions after a `*` or `**`, which may stand for nothing; there are never two in a row."""
     return reached | (reached & many) << 1
 
 
@@ -360,7 +362,7 @@ def _can_tokens_meet(one: Sequence[_Character], other: Sequence[_Character]) -> 
 
 
 def _without_a_dot(tokens: tuple[_Character, ...]) -> Iterator[tuple[_Character, ...]]:
-    """Yield the tokens without a `*`, each time with another one that is not a dot."""
+    """Yield the tokens, each time with a different one that may not be a dot."""
     for at, token in enumerate(tokens):
         if isinstance(token, tuple):
             others = _complement([*_complement(token), (_DOT, _DOT)])

@@ -1,4 +1,4 @@
-"""What the URL of a server looks like, and what it may not contain."""
+"""The form of a server's URL, and what it may not contain."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ def is_url(text: str) -> bool:
 
 
 def has_secret(url: str) -> bool:
-    """Return whether a URL has a password before its host, a token there, or either in its query."""
+    """Return whether a URL contains a password or token, before its host or in its query."""
     scheme, _, rest = url.partition("://")
     address, _, query = rest.partition("?")
     user = address.rpartition("@")[0]

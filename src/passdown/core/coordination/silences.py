@@ -1,34 +1,34 @@
-"""Silences: stretches in which no session of a project was heard, because the engine was away (C143)."""
+"""Silences: periods in which no session of a project was seen, because the engine was unavailable (C143)."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 
 class Silence(NamedTuple):
-    """A stretch in which no session of the project gave a sign of life, by the engine's clock."""
+    """A period in which no session of the project was seen, by the engine's clock."""
 
     began: float
     ended: float
 
 
 class HeardSigns(NamedTuple):
-    """When somebody was heard: the project's newest sign, and the silences that are kept."""
+    """When sessions of the project were last seen, and the silences that are kept."""
 
     newest: float | None = None
-    """None if nobody was ever heard."""
+    """None if no session was ever seen."""
     silences: tuple[Silence, ...] = ()
 
 
 def is_sign_due(newest: float | None, now: float, interval: float) -> bool:
-    """Return whether a sign of life is to be written as the newest of the project: seldom, for all write it.
+    """Return whether to store a sign of life as the project's newest; rarely, since all sessions write it.
 
-    One in the future was written by another clock, as after a failover.
+    A time in the future was written by another clock, as after a failover.
     """
     return newest is None or newest > now or now - newest >= interval
 
 
 def find_silence(newest: float | None, now: float, least: float) -> Silence | None:
-    """Return the silence that a sign of life ends; one that is shorter than the least is none."""
+    """Return the silence that a sign of life ends; None if it was shorter than `least`."""
     if newest is None or now - newest < least:
         return None
     return Silence(newest, now)
@@ -37,7 +37,7 @@ def find_silence(newest: float | None, now: float, least: float) -> Silence | No
 def longest_silence(heard: HeardSigns, since: float, now: float, least: float) -> float:
     """Return the seconds of the longest silence since an instant; 0 if there is none.
 
-    The one that lasts until now counts, too: whoever asks may be the first to be heard again.
+    A silence that lasts until now counts too: the caller may be the first session that is seen again.
     """
     open_one = find_silence(heard.newest, now, least)
     silences: Iterable[Silence] = (*heard.silences, open_one) if open_one else heard.silences

@@ -1,4 +1,4 @@
-"""Tasks of the board: open until closed, held by one session, ready if they wait for no other."""
+"""Tasks of the board: open until closed, held by one session, ready if they depend on no open task."""
 
 from enum import StrEnum
 from typing import Annotated, Final
@@ -9,9 +9,9 @@ from passdown.records import record
 OPEN: Final = "open"
 CLOSED: Final = "closed"
 MOST_READY: Final = 3
-"""How many tasks a brief names that can be claimed."""
+"""How many ready tasks a brief names."""
 BLOCKED: Final = "blocked"
-"""Somebody gave it up because something outside is missing; `open` it again when that is there."""
+"""Somebody gave it up because something outside the project is missing; reopen it once that is there."""
 
 COMPLETED: Final = "completed"
 SKIPPED: Final = "skipped"
@@ -24,17 +24,17 @@ NORMAL: Final = 2
 
 @record
 class Task:
-    """A piece of work."""
+    """A unit of work that one session at a time can claim."""
 
     task: Annotated[str, "Its id."]
-    title: Annotated[str, "What is to be done, in one line."]
-    body: Annotated[str, "More about it."] = ""
+    title: Annotated[str, "What to do, in one line."]
+    body: Annotated[str, "The description."] = ""
     priority: Annotated[int, "0 (most urgent) to 4."] = NORMAL
-    role: Annotated[str, "Who it is for: a role, or empty for anybody."] = ""
+    role: Annotated[str, "The role it is for; empty for anybody."] = ""
     state: Annotated[str, "open, blocked or closed."] = OPEN
     reason: Annotated[str, "Why it was closed: completed, skipped or blocked."] = ""
-    note: Annotated[str, "What was said about it, above all when it was closed."] = ""
-    waits: Annotated[int, "How many open tasks it waits for."] = 0
+    note: Annotated[str, "Notes on it, above all from when it was closed."] = ""
+    waits: Annotated[int, "How many open tasks it depends on."] = 0
     is_held: Annotated[bool, "Whether a session claimed it."] = False
     added: Annotated[int, "The position at which it was added."] = 0
 
@@ -48,7 +48,7 @@ class TaskState:
     agent: Annotated[str, "The agent that holds it."] = ""
     fence: int = 0
     left: float = 0.0
-    is_orphaned: Annotated[bool, "Whether its holder gives no sign of life."] = False
+    is_orphaned: Annotated[bool, "Whether its holder has gone silent."] = False
     waits_for: tuple[str, ...] = ()
 
 
@@ -68,7 +68,7 @@ def is_ready(state: TaskState) -> bool:
 
 
 def is_listed(state: TaskState, listing: Listing) -> bool:
-    """Return whether a listing has a task; what waits for a task or for something outside is blocked."""
+    """Return whether a listing includes a task; one that waits for a task or something outside is blocked."""
     if listing is Listing.READY:
         return is_ready(state)
     if listing is Listing.BLOCKED:
@@ -90,32 +90,34 @@ class TaskStored:
 
 @record
 class Claimed:
-    """The tasks are the session's."""
+    """The session now holds these tasks."""
 
     tasks: tuple[Task, ...]
     grants: tuple[Grant, ...]
-    orphaned_by: Annotated[tuple[str, ...], "For each task, the agent that lost it, or an empty text."] = ()
+    orphaned_by: Annotated[tuple[str, ...], "For each task, the agent that lost it; empty if none did."] = ()
 
 
 @record
 class NothingReady:
-    """Refused: there is nothing to claim now."""
+    """Refused: no task is ready."""
 
-    waiting: Annotated[tuple[TaskState, ...], "Open tasks that cannot be claimed: held, or waiting."] = ()
+    waiting: Annotated[tuple[TaskState, ...], "Open tasks that cannot be claimed: held or blocked."] = ()
 
 
 @record
 class Circle:
-    """Refused: the tasks would wait for each other for ever."""
+    """Refused: the tasks would depend on each other in a cycle."""
 
     tasks: tuple[str, ...]
 
 
 @record
 class TaskClosed:
-    """The task is closed, and the files of its session are free."""
+    """The task is closed, and its session's files are released."""
 
     task: Task
     freed: Annotated[tuple[str, ...], "Tasks that waited for it and are ready now."] = ()
     released: Annotated[tuple[str, ...], "The paths that were released."] = ()
-    is_unfenced: Annotated[bool, "Whether no engine could be asked, so nothing was released (C86)."] = False
+    is_unfenced: Annotated[
+        bool, "Whether nothing was released because coordination was unavailable (C86)."
+    ] = False

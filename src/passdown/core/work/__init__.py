@@ -1,1 +1,1 @@
-"""How agents work: commands found in documents, test-first phases, gates, loops."""
+"""The rules of how agents work: commands in documents, test-first phases, gates and loops."""

@@ -1,10 +1,10 @@
-"""The rules of the validation gates: what each needs, how it ends, and when a person decides (§2.16, C101).
+"""The rules of the validation gates: what each needs, how it ends, when a person decides (§2.16, C101).
 
-1. With `speed` a gate that fails is a warning. With `full` design, plan-execution and completion stop the
-   work; `--validate-warn` makes them warnings. A paper that is missing stops it in any mode.
-2. A file about the whole project that is missing is a note: the check that needs it is left out.
+1. In `speed` mode a failed gate is a warning. In `full` mode design, plan-execution and completion stop the
+   work, unless `--validate-warn` makes them warnings. A missing document stops the work in any mode.
+2. If a file about the whole project is missing, the check that needs it is skipped with a note.
 3. The third failed attempt escalates: a person must decide, and every brief says so.
-4. Only a person's answer lifts that, and ends the comments; what an agent answers is a comment (C154).
+4. Only a person's answer ends the escalation and its comments; an agent's answer is a comment (C154).
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from passdown.core.sessions.track_gates import MOST_ATTEMPTS
 
 HALTING: Final = frozenset({"design", "plan-execution", "completion"})
 COUNTED: Final = frozenset({"plan-structure", "completion"})
-"""What we count ourselves; nobody's word is needed."""
+"""The gates that Passdown checks by itself; nobody has to judge them."""
 NEEDED: Final = MappingProxyType(
     {
         "design": (layout.DESIGN,),
@@ -29,14 +29,14 @@ NEEDED: Final = MappingProxyType(
         "completion": (layout.PLAN,),
     }
 )
-"""The papers without which a gate cannot be judged."""
+"""The documents that a gate needs."""
 QUESTIONS: Final = MappingProxyType(
     {
         "design": "Does it serve the product's goals, use the approved stack, and follow the code maps?",
         "spec": "Does it cover every design decision, with nothing beyond, testable and without conflicts?",
     }
 )
-"""What an agent has to judge, and says with `gate pass` or `gate fail`."""
+"""What an agent has to judge and record with `gate pass` or `gate fail`."""
 _LONGEST: Final = 300
 _BLOCKED: Final = "BLOCKED: "
 _FAILED: Final = " failed "
@@ -55,11 +55,11 @@ class GateVerdict(NamedTuple):
     gate: str
     status: GateStatus
     notes: str
-    left_out: Annotated[tuple[str, ...], "What was not checked, and why."] = ()
+    left_out: Annotated[tuple[str, ...], "The checks that were skipped, and why."] = ()
 
     @property
     def stops(self) -> bool:
-        """Whether the work may not go on."""
+        """Whether the work must stop."""
         return self.status is GateStatus.FAIL
 
 
@@ -76,7 +76,7 @@ def decide(
 
 
 def escalate(gate: str, track: str, failures: Iterable[Fact], answers: int = 0) -> NewFact:
-    """Return the question that a person must answer (3); it differs from those that have `answers`."""
+    """Return the question that a person must answer (3); `answers` makes it differ from earlier ones."""
     reasons = [fact.because for fact in failures if fact.because][-MOST_ATTEMPTS:]
     listed = "; ".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
     again = f" (again, after {answers} answer{'s' * (answers > 1)})" if answers else ""
@@ -85,14 +85,14 @@ def escalate(gate: str, track: str, failures: Iterable[Fact], answers: int = 0) 
 
 
 def blocked_by(gate: str, track: str) -> str:
-    """Return how the question begins that an escalated gate asks."""
+    """Return the beginning of the question that an escalated gate asks."""
     return f"{ESCALATED}{gate} of {track or 'this session'} failed"
 
 
 def answer_escalation(
     question: str, text: str, comments: Iterable[str], *, is_person: bool
 ) -> Sequence[NewFact]:
-    """Return what is recorded when somebody answers an escalated gate, the answer or comment first (4)."""
+    """Return the facts for an answer to an escalated gate, with the answer or comment first (4)."""
     about = f"{question.removeprefix(_BLOCKED).partition(_FAILED)[0]}: "
     if not is_person:
         return [NewFact(FactKind.COMMENT, f"{about}{text.strip()}" if text.strip() else "")]

@@ -1,7 +1,7 @@
-"""What people wrote into loop ledgers, as facts: `<change>/<loop> turn N: text` (C105).
+"""Feedback that people wrote into loop ledgers, as facts: `<change>/<loop> turn N: text` (C105).
 
-A feedback waits until a later turn of its loop has its id, somebody answers it, or a person dismisses it. The
-id depends on the text: when a person changes what they wrote, it is another feedback, which waits again.
+Feedback waits until a later turn of its loop has its id, somebody answers it, or a person dismisses it. The
+id depends on the text: feedback that a person edits is new feedback, which waits again.
 """
 
 import hashlib
@@ -15,13 +15,13 @@ from passdown.core.kinds import FactKind
 from passdown.core.lazy_regex import pattern
 
 MOST: Final = 8_000
-"""How much of a feedback is in the fact; the ledger has all of it."""
+"""The most characters of a feedback in the fact; the ledger has the full text."""
 _HASH: Final = 12
 _START: Final = pattern(r"([^\s/]+/[^\s/]+ turn [0-9]+): ")
 
 
 class LoopFeedback(NamedTuple):
-    """What a person wrote after a turn."""
+    """Feedback that a person wrote after a turn."""
 
     loop: str
     """The change and the loop, like `habits/ideation`."""
@@ -35,17 +35,17 @@ class LoopFeedback(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The id of the fact, by which turns name it."""
+        """The id of the fact; turns refer to it."""
         return fact_id(FactKind.FEEDBACK.value, self.text)
 
     @property
     def place(self) -> str:
-        """The turn that it is about."""
+        """The turn that the feedback is about."""
         return f"{self.loop} turn {self.turn}"
 
 
 def find_feedback(loop: str, ledger: Loop) -> Iterator[LoopFeedback]:
-    """Yield what people wrote into a ledger, the oldest turn first."""
+    """Yield the feedback in a ledger, the oldest turn first."""
     for position, turn in enumerate(ledger.turns):
         if turn.feedback:
             found = LoopFeedback(
@@ -56,7 +56,7 @@ def find_feedback(loop: str, ledger: Loop) -> Iterator[LoopFeedback]:
 
 
 def shorten(text: str) -> str:
-    """Return as much of a text as a fact may have; one that is cut is told apart from others by a hash."""
+    """Return a text cut to the length of a fact; a hash distinguishes texts that were cut."""
     if len(text) <= MOST:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
@@ -64,16 +64,16 @@ def shorten(text: str) -> str:
 
 
 def name_feedback(answered: Iterable[LoopFeedback]) -> str:
-    """Return the lines by which a turn names the feedback that it answers."""
+    """Return the lines of a turn that name the feedback it answers."""
     return "\n".join(f"Answers the feedback of turn {one.turn} ({one.id})." for one in answered)
 
 
 def place_of(text: str) -> str:
-    """Return the turn that a feedback is about, by the text of the fact; empty if it is not of a loop."""
+    """Return the turn that a feedback is about, from the text of its fact; empty if it is from no loop."""
     match = _START.match(text)
     return match[1] if match else ""
 
 
 def next_number(turns: Iterable[Turn]) -> int:
-    """Return the number of the turn that follows (C41)."""
+    """Return the number of the next turn (C41)."""
     return max((turn.number for turn in turns), default=0) + 1

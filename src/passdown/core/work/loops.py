@@ -1,13 +1,13 @@
-"""Loops: which ledgers a change has, what each needs, where a change goes on, how often an agent may revise.
+"""Loops: the ledgers of a change, what each needs, which comes next, and how often an agent may revise.
 
 1. Each phase of a change has its loop; plans and implementations have one for each task (R144).
 2. What a loop needs before it is opened follows the lanes of the seed. Only a person approves a proposal,
-   also in auto mode.
-3. A change goes on in the loop of its phase; where no state says it, the ledgers do. What only begins, or
-   implements, is not run by itself.
-4. A change ends when it is reconciled and nobody waits for an answer; its ledgers stay.
+   in auto mode too.
+3. A change continues in the loop of its phase; without a state, its ledgers tell the phase. A new change and
+   an implementation do not run by themselves.
+4. A change ends when it is reconciled and no feedback waits; its ledgers stay.
 5. Before a turn an agent may revise its work: by judgement in manual mode, three times in auto mode (R151 to
-   R153). An implementation may be validated and fixed 20 times in auto mode, and not again in manual mode.
+   R153). An implementation may be validated and fixed 20 times in auto mode, and once in manual mode.
 """
 
 import re
@@ -36,14 +36,14 @@ class LoopKind(StrEnum):
 
 
 class LoopName(NamedTuple):
-    """Which loop of a change: its kind, and the task of a plan or an implementation."""
+    """The name of a loop: its kind, and the task if it is a plan or an implementation."""
 
     kind: LoopKind
     task: str = ""
 
     @property
     def text(self) -> str:
-        """The name of its ledger, without the ending."""
+        """The name of its ledger, without the extension."""
         return f"{self.kind.value}-{self.task}" if self.task else self.kind.value
 
     @property
@@ -73,7 +73,7 @@ def parse_loop_name(text: str) -> LoopName | None:
 
 
 class TaskMark(NamedTuple):
-    """A task of a change, and how far it is: a space, `-` while it is at work, `x` when it is done."""
+    """A task of a change with its mark: a space if it is open, `-` in progress, `x` done."""
 
     number: str
     mark: str
@@ -99,7 +99,7 @@ def parse_tasks(text: str) -> tuple[TaskMark, ...]:
 
 
 def mark_task(text: str, number: str, mark: str) -> str:
-    """Return the text with another mark of a task; everything else stays as it is."""
+    """Return the text with the mark of a task changed; everything else stays the same."""
     for match in _TASK.finditer(text):
         if match["number"].zfill(2) == number:
             at = match.start("mark")
@@ -112,7 +112,7 @@ def mark_task(text: str, number: str, mark: str) -> str:
 
 @record
 class ChangeFacts:
-    """What is there of a change."""
+    """What exists of a change."""
 
     name: Annotated[str, "The name of the change."]
     state: Annotated[ChangeState | None, "Its state; None if there is no such change."] = None
@@ -124,22 +124,22 @@ class ChangeFacts:
 
     @property
     def lane(self) -> Lane:
-        """Its lane; full, if it does not say."""
+        """Its lane; full if its state names none."""
         return (self.state and self.state.lane) or Lane.FULL
 
     @property
     def mode(self) -> RunMode:
-        """Its mode; manual, if it does not say."""
+        """Its mode; manual if its state names none."""
         return (self.state and self.state.run_mode) or RunMode.MANUAL
 
     @property
     def phase(self) -> ChangePhase:
-        """Its phase; that of its last ledger, if no state says it."""
+        """Its phase; the phase of its last ledger if its state names none."""
         return (self.state and self.state.phase) or self._stage[0]
 
     @property
     def task(self) -> str:
-        """The task at work, as its state says, or its last ledger; empty if neither does."""
+        """The task in progress, from its state or its last ledger; empty if neither names one."""
         stated = self.state is not None and self.state.phase is not None
         return (self.state.current_task if self.state else "") or ("" if stated else self._stage[1])
 
@@ -155,7 +155,7 @@ class ChangeFacts:
 
 
 def begin_state(facts: ChangeFacts, lane: Lane | None = None, mode: RunMode | None = None) -> ChangeState:
-    """Return the state of a change that has none: a new one, or as far as its ledgers are."""
+    """Return a state for a change that has none: a new one, or one that matches its ledgers."""
     state = make_change_state(facts.name, lane or facts.lane, mode or facts.mode)
     if find_last(facts.loops) is None:
         return state
@@ -189,37 +189,37 @@ BEGINNINGS: Final = frozenset({LoopKind.IDEATION, LoopKind.PROPOSAL})
 
 
 def find_last(loops: Iterable[str]) -> LoopName | None:
-    """Return the loop that a change with these ledgers came to last; None if none of them is one of a change.
+    """Return the loop that a change reached last; None if none of the ledgers is a known loop.
 
-    Tasks are planned and implemented one after the other, so of their ledgers those of the last task count.
+    Tasks are planned and implemented one after the other, so only the ledgers of the last task count.
     """
     found = [name for loop in loops if (name := parse_loop_name(loop)) is not None]
     return max(found, key=_place, default=None)
 
 
 def sort_loops(loops: Iterable[str]) -> list[str]:
-    """Return loops in the order in which a change goes through them; others come last, by their names."""
+    """Return loops in the order of a change; unknown loops come last, sorted by name."""
     names = {loop: parse_loop_name(loop) for loop in loops}
     known = {loop: _place(name) for loop, name in names.items() if name is not None}
     return [*sorted(known, key=known.__getitem__), *sorted(names.keys() - known.keys())]
 
 
 def _place(one: LoopName) -> tuple[bool, int, int]:
-    """Return where a loop stands among those of its change."""
+    """Return the sort key of a loop within its change."""
     return one.kind is LoopKind.RECONCILE, int(one.task or 0), [*LoopKind].index(one.kind)
 
 
 def refuse_other_way(facts: ChangeFacts, lane: Lane | None, mode: RunMode | None) -> LoopRefusal | None:
-    """Return why a change cannot go on in a lane or a mode that somebody names; None if it can."""
+    """Return why a change cannot continue in a requested lane or mode; None if it can."""
     for section, wanted, own in (("Lane", lane, facts.lane), ("Run Mode", mode, facts.mode)):
         if wanted is not None and wanted is not own:
-            problem = f"{facts.name} exists already, and its {section.lower()} is {own.value}"
-            return LoopRefusal(problem, f"to change it, edit the section {section} of its state.md")
+            problem = f"{facts.name} already exists, and its {section.lower()} is {own.value}"
+            return LoopRefusal(problem, f"to change it, edit the {section} section of its state.md")
     return None
 
 
 def find_refusal(loop: LoopName, facts: ChangeFacts, *, is_forced: bool = False) -> LoopRefusal | None:
-    """Return why a loop cannot be opened now (2), be it for the first time or again; None if it can."""
+    """Return why a loop cannot be opened or reopened now (2); None if it can."""
     kind = loop.kind
     if facts.state is None:
         return None
@@ -227,36 +227,36 @@ def find_refusal(loop: LoopName, facts: ChangeFacts, *, is_forced: bool = False)
     if refused is not None:
         return refused
     if kind is LoopKind.IDEATION and _ORDER.index(facts.phase) > _ORDER.index(ChangePhase.PROPOSAL):
-        problem = f"{facts.name} is in the phase {facts.phase.value}, past its ideas"
-        return LoopRefusal(problem, "open another change for another idea")
+        problem = f"{facts.name} is in the phase {facts.phase.value}; its ideation is over"
+        return LoopRefusal(problem, "open a new change for a new idea")
     if kind is LoopKind.TASKS:
         return _refuse_tasks(facts, is_forced=is_forced)
     return _refuse_task(loop, facts) if kind in _PER_TASK else _refuse_other(kind, facts)
 
 
 def _refuse_change(kind: LoopKind, facts: ChangeFacts) -> LoopRefusal | None:
-    """Refuse what depends on the change alone: its end, its lane, and a person's approval."""
+    """Return why the change itself forbids a loop: it is finished, has another lane, or is not approved."""
     name = facts.name
     if facts.phase is ChangePhase.FINISHED:
-        hint = "begin another change; a person may write an earlier phase into its state"
+        hint = "open a new change, or ask a person to set an earlier phase in its state.md"
         return LoopRefusal(f"{name} is finished", hint)
     if facts.lane is not Lane.FULL and kind in _NOT_IN_SHORT_LANES:
-        hint = f"open its next loop; `passdown loop continue {name}` names it"
+        hint = f"to see its next loop: `passdown loop continue {name}`"
         return LoopRefusal(f"{name} is in the {facts.lane.value} lane, which has no {kind.value}", hint)
     if kind not in BEGINNINGS and not facts.is_approved:
-        hint = f"a person approves it, also in auto mode: `passdown loop approve {name}`"
+        hint = f"to approve it, a person runs `passdown loop approve {name}`"
         return LoopRefusal(f"the proposal of {name} is not approved", hint)
     return None
 
 
 def find_approval_refusal(facts: ChangeFacts) -> LoopRefusal | None:
-    """Return why a proposal cannot be approved now; None if it can, or was before."""
+    """Return why a proposal cannot be approved now; None if it can be or is already approved."""
     name = facts.name
     if facts.phase is ChangePhase.FINISHED:
-        return LoopRefusal(f"{name} is finished", "begin another change")
+        return LoopRefusal(f"{name} is finished", "open a new change")
     is_before = _ORDER.index(facts.phase) < _ORDER.index(ChangePhase.PROPOSAL)
     if is_before and LoopKind.PROPOSAL.value not in facts.loops:
-        hint = f"it is written in its loop: `passdown loop open {name} proposal`"
+        hint = f"write it first: `passdown loop open {name} proposal`"
         return LoopRefusal(f"{name} has no proposal yet", hint)
     return None
 
@@ -264,12 +264,12 @@ def find_approval_refusal(facts: ChangeFacts) -> LoopRefusal | None:
 def _refuse_tasks(facts: ChangeFacts, *, is_forced: bool) -> LoopRefusal | None:
     at = _ORDER.index(facts.phase)
     if facts.lane is Lane.FULL and at < _ORDER.index(ChangePhase.DISCOVERY):
-        hint = f"open it first: `passdown loop open {facts.name} discovery`"
-        return LoopRefusal(f"{facts.name} had no discovery yet", hint)
+        hint = f"run it first: `passdown loop open {facts.name} discovery`"
+        return LoopRefusal(f"{facts.name} has no discovery yet", hint)
     begun = [task.number for task in facts.tasks if task.mark != OPEN_MARK]
     if begun and not is_forced:
-        hint = "ask the user; with their consent, open it with --force"
-        return LoopRefusal(f"tasks of {facts.name} are at work or done: {', '.join(begun)}", hint)
+        hint = "ask the user; if they agree, add --force"
+        return LoopRefusal(f"tasks of {facts.name} are in progress or done: {', '.join(begun)}", hint)
     return None
 
 
@@ -281,16 +281,14 @@ def _refuse_task(loop: LoopName, facts: ChangeFacts) -> LoopRefusal | None:
     if loop.kind is LoopKind.PLAN:
         others = [one.number for one in facts.tasks if one.mark == AT_WORK_MARK and one.number != loop.task]
         if others:
-            return LoopRefusal(
-                f"task {others[0]} of {facts.name} is at work", "finish it first; one at a time"
-            )
+            return LoopRefusal(f"task {others[0]} of {facts.name} is in progress", "finish it first")
         return None
     if loop.task not in facts.plans:
         hint = f"write it first: `passdown loop open {facts.name} plan-{loop.task}`"
         return LoopRefusal(f"task {loop.task} of {facts.name} has no plan", hint)
     if task.mark != AT_WORK_MARK:
         hint = f"open its plan first: `passdown loop open {facts.name} plan-{loop.task}`"
-        return LoopRefusal(f"task {loop.task} of {facts.name} is not at work", hint)
+        return LoopRefusal(f"task {loop.task} of {facts.name} is not in progress", hint)
     return None
 
 
@@ -301,7 +299,8 @@ def _refuse_other(kind: LoopKind, facts: ChangeFacts) -> LoopRefusal | None:
     left = [task.number for task in facts.tasks if task.mark != DONE_MARK]
     if kind is LoopKind.RECONCILE and (left or not facts.tasks):
         hint = "implement them first" if left else "write and implement its tasks first"
-        return LoopRefusal(f"tasks of {facts.name} are open: {', '.join(left) or 'none is written'}", hint)
+        problem = f"tasks of {name} are open: {', '.join(left)}" if left else f"{name} has no tasks yet"
+        return LoopRefusal(problem, hint)
     return None
 
 
@@ -309,9 +308,9 @@ _MOST_NAMED: Final = 3
 
 
 def find_finish_refusal(facts: ChangeFacts, waiting: Sequence[str]) -> LoopRefusal | None:
-    """Return why a change cannot be finished now; None if it can (4). `waiting` names turns with feedback.
+    """Return why a change cannot be finished now (4); None if it can. `waiting` names turns with feedback.
 
-    All tasks are done, the documentation is reconciled, and nobody waits for an answer.
+    A change can be finished when all tasks are done, the documentation is reconciled, and no feedback waits.
     """
     name = facts.name
     refused = find_refusal(LoopName(LoopKind.RECONCILE), facts)
@@ -323,26 +322,26 @@ def find_finish_refusal(facts: ChangeFacts, waiting: Sequence[str]) -> LoopRefus
     if waiting:
         more = len(waiting) - _MOST_NAMED
         named = ", ".join(waiting[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-        hint = f"answer it first: `passdown loop continue {name}` shows it"
-        return LoopRefusal(f"feedback waits: {named}", hint)
+        hint = f"answer it first; `passdown loop continue {name}` shows it"
+        return LoopRefusal(f"unanswered feedback: {named}", hint)
     return None
 
 
-# --- where a change goes on -----------------------------------------------------------------------
+# --- where a change continues ---------------------------------------------------------------------
 
 
 class LoopRoute(NamedTuple):
-    """Where a change goes on (3)."""
+    """Where a change continues (3)."""
 
     loop: LoopName | None
-    """Its loop; None if there is nothing to run."""
+    """The next loop; None if there is nothing to run."""
     is_run: bool
-    """Whether an agent goes on by itself; otherwise it only tells what to do."""
+    """Whether an agent continues by itself; otherwise it only says what to do."""
     advice: str
 
 
 def find_route(facts: ChangeFacts) -> LoopRoute:
-    """Return where a change goes on by its phase; nothing is refused here."""
+    """Return where a change continues, by its phase; nothing is refused here."""
     name, phase = facts.name, facts.phase
     if phase is ChangePhase.FINISHED:
         return LoopRoute(None, is_run=False, advice=f"{name} is finished")
@@ -362,7 +361,7 @@ def find_route(facts: ChangeFacts) -> LoopRoute:
 
 
 def _route_implementation(loop: LoopName, facts: ChangeFacts) -> LoopRoute:
-    """Return where an implementation goes on; one that is done, with the next task or the documentation."""
+    """Return where an implementation continues; once it is done, the next task or the documentation."""
     marks = {task.number: task.mark for task in facts.tasks}
     is_done = marks[loop.task] == DONE_MARK if loop.task in marks else loop.task in facts.succeeded
     if not is_done:
@@ -370,7 +369,7 @@ def _route_implementation(loop: LoopName, facts: ChangeFacts) -> LoopRoute:
         return LoopRoute(loop, is_run=False, advice=advice)
     left = [number for number, mark in marks.items() if mark != DONE_MARK]
     following = LoopName(LoopKind.PLAN, left[0]) if left else LoopName(LoopKind.RECONCILE)
-    advice = f"task {loop.task} is done; go on with `passdown loop open {facts.name} {following.text}`"
+    advice = f"task {loop.task} is done; continue with `passdown loop open {facts.name} {following.text}`"
     return LoopRoute(following, is_run=False, advice=advice)
 
 
@@ -379,12 +378,12 @@ def _advise(loop: LoopName, facts: ChangeFacts) -> str:
         who = "the proposal" if facts.lane is not Lane.FULL else "specs and discovery"
         return f"break {who} down into tasks"
     if loop.kind is LoopKind.PROPOSAL and not facts.is_approved:
-        return f"revise the proposal; a person approves it: `passdown loop approve {facts.name}`"
-    return f"go on with the {loop.text} loop"
+        return f"revise the proposal until a person runs `passdown loop approve {facts.name}`"
+    return f"continue the {loop.text} loop"
 
 
 def may_go_on(facts: ChangeFacts) -> bool:
-    """Return whether an agent goes on to the next phase without asking: auto mode, after the approval.
+    """Return whether an agent continues to the next phase without asking: in auto mode, after the approval.
 
     It stops before the documentation is reconciled, and before the change is finished.
     """
@@ -401,7 +400,7 @@ MOST_FIXES: Final = 20
 
 
 class CycleVerdict(NamedTuple):
-    """Whether so many cycles before a turn are too many."""
+    """Whether an agent revised its work too often before a turn."""
 
     is_refused: bool = False
     text: str = ""
@@ -414,25 +413,25 @@ def judge_cycles(loop: LoopName, mode: RunMode, cycles: int) -> CycleVerdict:
     if cycles <= most:
         return CycleVerdict()
     what = "validations" if is_implementation else "internal cycles"
-    text = f"{cycles} {what} are more than {most} in {mode.value} mode"
+    text = f"{cycles} {what} exceed the limit of {most} in {mode.value} mode"
     return CycleVerdict(is_refused=mode is RunMode.AUTO, text=text)
 
 
-# --- what an implementation says ------------------------------------------------------------------
+# --- the report of an implementation --------------------------------------------------------------
 
 
 class ImplementationReport(NamedTuple):
-    """What the turn of an implementation tells (R156)."""
+    """What the turn of an implementation reports (R156)."""
 
     result: str
     changes: tuple[tuple[str, str], ...] = ()
-    """Files, each with what changed in it."""
+    """The changed files, each with its change."""
     validation: str = ""
     deviations: tuple[str, ...] = ()
 
 
 def render_report(report: ImplementationReport) -> str:
-    """Write the sections of an implementation, in the order of the seed."""
+    """Render the sections of an implementation, in the order of the seed."""
     rows = "".join(f"| {_cell(file)} | {_cell(change)} |\n" for file, change in report.changes)
     fence = "```"
     while fence in report.validation:

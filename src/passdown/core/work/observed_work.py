@@ -1,4 +1,4 @@
-"""What a turn shows about the work: phases of the test-first cycle, and gates that are due (C101, C103)."""
+"""What a turn shows about the work: test-first phases, and gates that are due (C101, C103)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -18,16 +18,16 @@ _CLAIMED: Final = "claimed"
 
 
 class WorkContext(NamedTuple):
-    """What is known beside the transcript."""
+    """What is known besides the transcript."""
 
     now: datetime
-    folders: Annotated[tuple[str, ...], "The folders of the papers of tracks and of changes."]
-    follows_tdd: Annotated[bool, "Whether the cycle is followed if nobody says so."] = True
-    commits: Annotated[tuple[str, ...], "Commits that only git tells of."] = ()
+    folders: Annotated[tuple[str, ...], "The folders of the documents of tracks and changes."]
+    follows_tdd: Annotated[bool, "Whether the cycle is followed by default."] = True
+    commits: Annotated[tuple[str, ...], "Commits that only git knows of."] = ()
 
 
 class WorkNews(NamedTuple):
-    """What is new."""
+    """What a turn changed."""
 
     changes: tuple[PhaseChange, ...] = ()
     ended: tuple[EndedPhase, ...] = ()
@@ -35,13 +35,13 @@ class WorkNews(NamedTuple):
 
 
 def follow_work(account: Account, seen: Sequence[Observation], on: WorkContext) -> WorkNews:
-    """Return what a turn shows; the paths in `seen` are relative to the root."""
+    """Return what a turn changed; the paths in `seen` are relative to the root."""
     cycle = Cycle(account, on.now)
     if is_followed(account, default=on.follows_tdd):
         at = cycle.began if cycle.phase else None
         for one in seen:
             stated = min(parse_instant(one.time) or on.now, on.now) if one.time else on.now
-            at = stated if at is None else max(at, stated)  # clocks of hosts may go back
+            at = stated if at is None else max(at, stated)  # the clock of a host may go back
             match one.kind:
                 case FactKind.FILE:
                     cycle.write_file(one.text, at)
@@ -71,7 +71,7 @@ def _find_due(
     for gate, paper in PAPERS.items():
         paths = (f"{folder}/{account.track}/{paper}" for folder in on.folders)
         path = next((path for path in paths if path in written), "")
-        # An agent may write a paper and run its gate in one turn, at whose end both are seen.
+        # An agent may write a document and run its gate in one turn; both are seen at its end.
         if path and gate not in known and not (gate in judged and judged[gate].at > written[path]):
             yield make_result(gate, DUE, f"{path} was written", account.track)
     if cycle.has_refactored and EXECUTION not in known:

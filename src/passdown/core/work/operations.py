@@ -1,9 +1,9 @@
-"""Operations: what a session wants of what others share, what came of it, and what is left to do (C99, C142).
+"""Operations: the changes a session makes to shared state, their outcomes, and what is left (C99, C142).
 
-A session's journal is the truth. Before the first attempt it has a line of kind `operation` with the id of
-the operation and all that is needed to repeat it; after each attempt a line with the outcome, in one write
-with the facts that it states and behind them. An operation is open as long as no line settles it, so whoever
-reads the journal after a crash finds it. What the tracker does not answer waits there: that is the outbox.
+The session's journal is authoritative. Before the first attempt it gets a line of kind `operation` with the
+id and everything needed to repeat the operation; after each attempt a line with the outcome, written together
+with the facts that it states and after them. An operation is open until a line settles it, so it is found
+again after a crash. Changes that the tracker did not answer wait there: that is the outbox.
 """
 
 import json
@@ -34,11 +34,11 @@ WAITS: Final = (0.0, 1.0, 2.0)
 """Seconds to wait before each attempt (R189, C15)."""
 
 _PART: Final = 32_768
-"""How many characters of a note are in one line of the journal; even escaped, they fit."""
+"""The most characters of a note in one journal line; they fit even if escaped."""
 
 
 class OperationAction(StrEnum):
-    """What is done; for the tracker, the values are the words of the seed's records."""
+    """The kind of change; for the tracker, the values are the words of the seed's records."""
 
     CLAIM = "claim"
     CREATE = "create"
@@ -47,7 +47,7 @@ class OperationAction(StrEnum):
     SYNC = "sync"
     GIVE_BACK = "give-back"
     MOVE = "move"
-    """Tell the tracker that the task of another agent is this session's."""
+    """Tell the tracker that another agent's task now belongs to this session."""
     ADD = "add"
     CHANGE = "change"
     BLOCK = "block"
@@ -63,18 +63,18 @@ class OperationAction(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What came of an attempt."""
+    """The outcome of an attempt."""
 
     DONE = "done"
-    """The effect was seen in the tracker."""
+    """The change was made."""
     FAILED = "failed"
-    """The tracker did not answer, or nobody knows whether it acted; to be tried again."""
+    """The tracker did not answer, or it is unknown whether it acted; to be tried again."""
     REFUSED = "refused"
-    """The tracker answered, and its answer will not change."""
+    """The tracker refused; trying again would not help."""
     ABANDONED = "abandoned"
-    """Nobody tries it again: it is not safe to repeat (C16, R197)."""
+    """It is not tried again, because that would not be safe (C16, R197)."""
     NOT_MADE = "not made"
-    """It never happened, and never will: the engine could not be asked, or a later command dropped it."""
+    """It never happened and never will: the engine did not answer, or a later command dropped it."""
 
 
 REPLAYED: Final = (
@@ -84,10 +84,10 @@ REPLAYED: Final = (
     OperationAction.MOVE,
     OperationAction.SYNC,
 )
-"""What the tracker is asked again later, in this order; claims and new tasks are not."""
+"""The changes that are tried again later, in this order; claims and new tasks are not."""
 
 OF_TRACKER: Final = frozenset({*REPLAYED, OperationAction.CLAIM, OperationAction.CREATE})
-"""What is done through the tracker, be it the board; anything else is done in the engine."""
+"""The changes that go through the tracker, even if that is the board; others go to the engine."""
 
 GRANTS: Final = frozenset(
     {
@@ -98,7 +98,7 @@ GRANTS: Final = frozenset(
         OperationAction.ACCEPT,
     }
 )
-"""What gives a session something; nobody makes such a thing later, when the session may not want it."""
+"""The changes that grant something; they are never made later, when the session may not want it."""
 
 _SETTLED: Final = frozenset(one.value for one in Outcome if one is not Outcome.FAILED)
 _DROPPED: Final = frozenset({Outcome.ABANDONED.value, Outcome.NOT_MADE.value})
@@ -109,58 +109,58 @@ _PART_TEXT: Final = "part"
 _BEFORE_TEXT: Final = "before"
 _OLD: Final = timedelta(days=1)
 _TIME: Final = 13
-"""How many characters of an id tell its time."""
+"""How many characters of an id encode its time."""
 
 
 @record
 class SharedOperation:
-    """One change that a session wants of what others share."""
+    """One change to shared state that a session wants."""
 
     id: Annotated[str, "Its id, made before the first attempt."]
-    action: Annotated[OperationAction, "What is done."]
-    at: Annotated[datetime, "When it was wanted."]
-    agent: Annotated[str, "Who wants it."] = ""
-    session: Annotated[str, "The session in whose journal it is."] = ""
+    action: Annotated[OperationAction, "The kind of change."]
+    at: Annotated[datetime, "When it was requested."]
+    agent: Annotated[str, "The agent that requested it."] = ""
+    session: Annotated[str, "The session whose journal has it."] = ""
     task: Annotated[str, "The id of the task."] = ""
     reason: Annotated[str, "Why the task is closed."] = ""
     note: Annotated[str, "The text that is added to the task's notes."] = ""
-    before: Annotated[str, "The hash of the notes that were there, for a tracker without marks."] = ""
-    record: Annotated[str, "The key of the record of another tool that it was taken from."] = ""
-    fence: Annotated[int, "The fence under which the session holds the task; 0 without one."] = 0
-    values: Annotated[str, "What else it takes to repeat it, as a JSON object."] = ""
-    after: Annotated[str, "The operation that must be done before it."] = ""
-    verb: Annotated[str, "The id of the command that wants it."] = ""
-    call: Annotated[VerbCall, "That command as it was typed."] = NO_CALL
+    before: Annotated[str, "The hash of the earlier notes, for a tracker without marks."] = ""
+    record: Annotated[str, "The key of another tool's record that it was imported from."] = ""
+    fence: Annotated[int, "The fence under which the session holds the task; 0 if none."] = 0
+    values: Annotated[str, "What else is needed to repeat it, as a JSON object."] = ""
+    after: Annotated[str, "The operation that must succeed before it."] = ""
+    verb: Annotated[str, "The id of the command that requested it."] = ""
+    call: Annotated[VerbCall, "That command, as it was typed."] = NO_CALL
     tries: Annotated[int, "How often it was tried."] = 0
-    outcome: Annotated[str, "What came of the last attempt; empty before the first."] = ""
+    outcome: Annotated[str, "The outcome of the last attempt; empty before the first."] = ""
     error: Annotated[str, "Why the last attempt failed."] = ""
-    result: Annotated[str, "The id of what was made, if the tracker named it."] = ""
-    position: Annotated[int, "The engine's position at which it was made; 0 if nobody knows."] = 0
-    is_answered: Annotated[bool, "Whether the command printed what came of it."] = False
+    result: Annotated[str, "The id of the new task, if the tracker returned it."] = ""
+    position: Annotated[int, "The engine's position of the change; 0 if unknown."] = 0
+    is_answered: Annotated[bool, "Whether the command printed the outcome."] = False
 
     @property
     def is_dropped(self) -> bool:
-        """Whether it did not happen, and never will."""
+        """Whether it did not happen and never will."""
         return self.outcome in _DROPPED
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing settled it yet."""
+        """Whether it is not settled yet."""
         return self.outcome not in _SETTLED
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is to be tried again by the next verb that calls the tracker."""
+        """Whether the next command that calls the tracker tries it again."""
         return self.is_open and self.action in REPLAYED
 
     @property
     def said(self) -> str:
-        """What is done and to which task, in words."""
+        """The kind of change and the task, in words."""
         return f"{self.action} {self.task}".rstrip()
 
     @property
     def title(self) -> str:
-        """The operation in a few words: the command as it was typed, or what is done to which task."""
+        """The operation in a few words: the command as typed, or the kind of change and the task."""
         return " ".join(self.call.words) or self.said
 
     @property
@@ -173,9 +173,9 @@ class SharedOperation:
 
 
 def make_wish(operation: SharedOperation) -> Sequence[Fact]:
-    """Return the facts that say what is wanted; they belong into the journal before the first attempt.
+    """Return the facts that record a request; they go into the journal before the first attempt.
 
-    A long note comes first, in parts: without the last fact nothing is wanted.
+    A long note comes first, in parts: without the last fact the request does not count.
     """
     parts = [operation.note[at : at + _PART] for at in range(0, len(operation.note), _PART)]
     is_long = len(parts) > 1
@@ -200,7 +200,7 @@ def make_wish(operation: SharedOperation) -> Sequence[Fact]:
 
 
 def _origin_of(operation: SharedOperation) -> Sequence[tuple[str, object]]:
-    """Return the members that say which command wants an operation."""
+    """Return the members that tell which command requested an operation."""
     call = operation.call
     return (
         ("after", operation.after),
@@ -212,13 +212,13 @@ def _origin_of(operation: SharedOperation) -> Sequence[tuple[str, object]]:
 
 
 def make_answered(operation: SharedOperation, at: datetime, agent: str) -> Fact:
-    """Return the fact that says that a command printed what came of its operations."""
+    """Return the fact that a command printed the outcome of its operations."""
     others = ((VERB, dump(operation.verb)),)
     return _fact(operation, _ANSWERED_TEXT, others)._replace(at=at, agent=agent)
 
 
 def make_before(operation: SharedOperation, at: datetime, agent: str) -> Fact:
-    """Return the fact that says how the task's note began, for what was wanted without knowing that."""
+    """Return the fact about the task's earlier note, for an operation recorded without it."""
     others = (("before", dump(operation.before)),)
     return _fact(operation, _BEFORE_TEXT, others)._replace(at=at, agent=agent)
 
@@ -226,7 +226,7 @@ def make_before(operation: SharedOperation, at: datetime, agent: str) -> Fact:
 def make_outcome(
     operation: SharedOperation, outcome: Outcome, at: datetime, agent: str, error: str = ""
 ) -> Fact:
-    """Return the fact that says what came of an attempt; `agent` is whoever tried."""
+    """Return the fact about the outcome of an attempt by `agent`."""
     others = [(OUTCOME, dump(outcome.value))]
     others += [("position", dump(operation.position))] if operation.position else []
     others += [("result", dump(operation.result))] if operation.result else []
@@ -248,15 +248,15 @@ def _fact(operation: SharedOperation, text: str, others: tuple[tuple[str, str], 
 def read_operations(session: str, lines: Iterable[JournalLine]) -> Sequence[SharedOperation]:
     """Return the operations of a journal, the oldest first.
 
-    `core.fold` says which are begun and not over. It lets one fact of each identity hold, and an operation is
-    what all its lines say together: the wish, the parts of its note, each attempt, the answer.
+    `core.fold` tells which operations are open. It keeps one fact of each identity, but an operation consists
+    of all its lines: the request, the parts of its note, each attempt, the answer.
 
-    1. The members of a line say what is wanted or what came of it; in older versions, the text alone.
-    2. A wish that is there twice is one; of a long note all parts must be there.
-    3. An outcome counts for the wish with its id. Nothing comes after one that settles it.
-    4. How the note began may be found out after the wish.
+    1. The members of a line tell the request or the outcome; in older versions, only the text does.
+    2. A request that is recorded twice counts once; a long note needs all its parts.
+    3. An outcome belongs to the request with its id. After one that settles it, no other counts.
+    4. The earlier note may be recorded after the request.
     5. A command that printed its answer has answered all its operations.
-    6. What is none of these is of a newer version, and changes nothing.
+    6. Any other line is from a newer version and is ignored.
     """
     found: dict[str, SharedOperation] = {}
     answered: set[str] = set()
@@ -354,7 +354,7 @@ def _seconds(members: Mapping[str, object], default: float) -> float:
 
 
 def read_values(operation: SharedOperation) -> Mapping[str, object]:
-    """Return what else it takes to repeat an operation."""
+    """Return the further values that are needed to repeat an operation."""
     found: object = json.loads(operation.values or "{}")
     return cast("dict[str, object]", found) if isinstance(found, dict) else {}
 
@@ -379,11 +379,10 @@ def _count(members: Mapping[str, object], name: str) -> int:
 def find_repeated(
     operations: Iterable[SharedOperation], call: VerbCall, now: datetime
 ) -> Sequence[SharedOperation]:
-    """Return the operations of the command that the same words repeat: nobody has seen its answer yet.
+    """Return the operations of an interrupted command that is typed again.
 
-    1. Only what was typed in the last ten minutes: later, the same words are meant anew.
-    2. The newest such command counts. One that printed its answer, or of which something was dropped, is
-       over.
+    1. Only the last ten minutes count: after that, the same words are a new command.
+    2. The newest such command counts, unless it printed its answer or something of it was dropped.
     """
     same = [one for one in operations if call.words and one.call == call and now - one.at <= REPEATED]  # 1
     if not same:
@@ -394,19 +393,19 @@ def find_repeated(
 
 
 def plan_replay(operations: Iterable[SharedOperation]) -> Sequence[SharedOperation]:
-    """Return what is to be tried again: updates, then closes, then a sync, each by age.
+    """Return the operations to try again: updates, then closes, then a sync, each by age.
 
-    What is equally old stays in the order in which it is given.
+    Operations of the same age keep their order.
     """
     waiting = [one for one in operations if one.is_waiting]
     return sorted(waiting, key=lambda one: (REPLAYED.index(one.action), one.at))
 
 
 def as_repeat(operation: SharedOperation, now: datetime) -> Operation:
-    """Return an operation as the tracker is given it again.
+    """Return an operation in the form in which the tracker is asked again.
 
-    The engine that sessions share refuses ids that are older than its memory, so an old one is given a new
-    time; what the tracker stores of it stays the same.
+    The engine refuses ids that are older than its memory, so an old id gets a new time; the part that the
+    tracker stores stays the same.
     """
     name = operation.id
     if now - operation.at > _OLD:
@@ -427,7 +426,7 @@ def list_unsynced(operations: Iterable[SharedOperation]) -> Sequence[str]:
 
 
 def make_text_safe(text: str) -> str:
-    """Return a text as a program can be given it: bytes that were no text, and NUL, as escapes."""
+    """Return a text that can be passed to a program: invalid bytes and NUL are escaped."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 

@@ -1,8 +1,8 @@
-"""The seed's files of what waits for the tracker, as renderings of the outbox (R191, R192, R199 to R201).
+"""The seed's files of queued tracker changes, rendered from the outbox (R191, R192, R199 to R201).
 
 `pending_updates.jsonl` and `pending_closes.jsonl` have a JSON object on each line; ours name their operation.
-A line without that was left by another tool and is taken in once. The seed's own shell writes its arguments
-without quotes, so such a record is read by the words around them.
+A line without an operation is from another tool and is imported once. The seed's own shell writes arguments
+without quotes, so such a record is parsed by the words around them.
 """
 
 import hashlib
@@ -46,17 +46,17 @@ class PendingRecord(NamedTuple):
 
 @record
 class PendingFile:
-    """What a pending file holds."""
+    """The contents of a pending file."""
 
     records: Annotated[tuple[PendingRecord, ...], "The records that could be read."] = ()
-    unreadable: Annotated[tuple[str, ...], "The lines that could not, as they are."] = ()
+    unreadable: Annotated[tuple[str, ...], "The lines that could not be read, unchanged."] = ()
 
 
 # --- written ----------------------------------------------------------------------------------------
 
 
 def render_pending(operations: Iterable[SharedOperation], kept: Iterable[str] = ()) -> str:
-    """Write the records of operations, after lines that nobody could read."""
+    """Render the records of operations, after the lines that could not be read."""
     return "".join(f"{line}\n" for line in (*kept, *map(_render, operations)))
 
 
@@ -81,13 +81,13 @@ def _render(operation: SharedOperation) -> str:
 def is_rendered(operation: SharedOperation) -> bool:
     """Return whether an operation is in the seed's files: after the last attempt, until it is settled.
 
-    What was found there stays until then.
+    A record that was imported from there stays until then too.
     """
     return operation.is_waiting and (operation.tries >= len(WAITS) or bool(operation.record))
 
 
 def render_unsynced(operation: SharedOperation) -> str:
-    """Write the file that says that a sync is owed (R192)."""
+    """Render the file that says that a sync is still due (R192)."""
     values = {
         "timestamp": render_seconds(operation.at),
         "agentId": operation.agent,
@@ -98,7 +98,7 @@ def render_unsynced(operation: SharedOperation) -> str:
 
 
 def render_unsynced_tasks(tasks: Iterable[str]) -> str:
-    """Write the list of tasks that may not be synced, one id a line (R191)."""
+    """Render the list of tasks that may not be synced, one id per line (R191)."""
     return "".join(f"{task}\n" for task in tasks)
 
 
@@ -106,10 +106,10 @@ def render_unsynced_tasks(tasks: Iterable[str]) -> str:
 
 
 def parse_pending(text: str) -> PendingFile:
-    """Read a pending file; lines that are no record stay as they are.
+    """Parse a pending file; lines that are not a record are kept unchanged.
 
     1. A record is a line of JSON.
-    2. The seed's shell does not quote what it inserts: such a record may have several lines.
+    2. The seed's shell does not quote what it inserts, so such a record may have several lines.
     """
     records: list[PendingRecord] = []
     unreadable: list[str] = []
@@ -123,7 +123,7 @@ def parse_pending(text: str) -> PendingFile:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the records of a file, each with the lines that follow it and begin no other."""
+    """Yield the records of a file, each with the lines up to the next record."""
     lines: list[str] = []
     for line in text.split("\n"):
         if lines and (line.startswith(_RECORD) or _read_json("\n".join(lines)) is not None):
@@ -154,7 +154,7 @@ def _read_json(source: str) -> PendingRecord | None:
 
 
 def _read_template(source: str) -> PendingRecord | None:
-    """Read a record as the seed's shell writes it, whatever was inserted."""
+    """Parse a record in the form that the seed's shell writes, whatever was inserted."""
     head, is_open, rest = source.partition(_ARGUMENTS)
     inserted, is_closed, tail = rest.rpartition(_AFTER)
     values = (head.partition(f'"{name}": "')[2] for name in ("op", "id", "idempotencyKey"))
@@ -176,18 +176,18 @@ def _read_arguments(inserted: str) -> Sequence[str]:
     return [part.strip() for word in words for part in word.partition(" ")[::2]]
 
 
-# --- taken in ---------------------------------------------------------------------------------------
+# --- imported ---------------------------------------------------------------------------------------
 
 
 def read_record(record: PendingRecord, agent: str) -> SharedOperation | None:
-    """Return the operation that a record of another tool asks for; None if there is none like it.
+    """Return the operation that another tool's record asks for; None if we have no such operation.
 
-    1. A close, or an update that sets the status closed, closes the task.
+    1. A close, or an update that sets the status to closed, closes the task.
     2. An update with notes adds them, whatever else it sets.
-    3. An update that starts the work is a claim, which nobody repeats.
+    3. An update that starts the work is a claim, which is not repeated.
 
-    It is the operation of the agent that its key names; `agent` is who takes it in. Nobody knows whether it
-    was done, so notes that have the text anywhere count as such.
+    It belongs to the agent that its key names, else to `agent`, which imports it. It is unknown whether it
+    was done, so it counts as done if the notes contain the text anywhere.
     """
     options = dict(zip(record.arguments[::2], record.arguments[1::2], strict=False))
     status = options.get("--status", "")
@@ -221,12 +221,12 @@ def _author(record: PendingRecord, agent: str) -> str:
 
 
 def _digest(text: str) -> bytes:
-    """Return what makes the id of an operation that another tool wants a function of its text."""
+    """Return bytes for the id of an imported operation that depend only on its text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:RANDOM_BYTES]
 
 
 def read_unsynced(text: str, agent: str) -> SharedOperation | None:
-    """Return the sync that an `unsynced.json` owes; None if it cannot be read."""
+    """Return the sync that an `unsynced.json` asks for; None if it cannot be read."""
     members = load_object(text)
     if members is None:
         return None

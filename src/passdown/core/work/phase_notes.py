@@ -1,4 +1,4 @@
-"""What is noted on a task when a phase of its test-first cycle begins (R175 to R178)."""
+"""The notes on a task when a phase of its test-first cycle begins (R175 to R178)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -13,7 +13,7 @@ from passdown.core.work.tdd import NOTES, PhaseChange
 def make_notes(
     account: Account, changes: Sequence[PhaseChange], now: datetime, token: Callable[[int], bytes]
 ) -> Iterator[Fact]:
-    """Yield the lines that ask for the notes; the next verb that calls the tracker adds them."""
+    """Yield the journal lines that queue the notes; the next command that calls the tracker adds them."""
     for change in changes:
         if change.task:
             operation = SharedOperation(

@@ -1,15 +1,14 @@
 """Commands found in documents, as words that need no shell (C102).
 
-The text is somebody else's. It is split into words, and nothing in it is expanded: a line in which a shell
-would do anything beyond quotes, `&&` and `;` is refused, with the reason, and can be run by hand.
+Somebody else wrote the text. It is split into words and nothing in it is expanded: a line that needs more of
+a shell than quotes, `&&` and `;` is refused with the reason, and can be run by hand.
 
-1. `&&` and `;` make several commands; after `&&` a command runs only if the one before exited with 0.
-2. Quotes and backslashes work as in a shell. `$` and backquotes are refused, also in double quotes.
-3. Pipes, redirections, patterns, braces, `~`, comments after a command, subshells, variables and what only a
-   shell can do by itself (`cd`, `export`, `if`, …) are refused, and so is a command given to a shell
-   (`bash -c …`).
-4. A refused line that may change what the lines below it mean (a here-document, an open quote, a backslash at
-   its end, `cd`) takes the rest of its block with it.
+1. `&&` and `;` separate commands; after `&&` a command runs only if the one before exited with 0.
+2. Quotes and backslashes work as in a shell. `$` and backquotes are refused, even in double quotes.
+3. Pipes, redirections, patterns, braces, `~`, comments after a command, subshells, variables and shell
+   builtins (`cd`, `export`, `if`, …) are refused, and so is a command passed to a shell (`bash -c …`).
+4. A refused line that may change the meaning of the lines below it (a here-document, an open quote, a
+   backslash at its end, `cd`) refuses the rest of its block too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,10 +22,10 @@ VERIFICATION: Final = "verification"
 """The word in the heading of the commands that verify a plan."""
 
 MOST_CHARS: Final = 8_000
-"""How long a line may be: the longest that Windows can start, and more than anybody reads."""
+"""The longest line: what Windows can start, and more than anybody reads."""
 
 MOST_LINES: Final = 100
-"""How many lines of a document are taken for commands."""
+"""The most command lines that are read from a document."""
 
 _LANGUAGES: Final = frozenset({"", "sh", "bash", "zsh", "shell", "console", "shell-session", "terminal"})
 _PROMPT: Final = "$ "
@@ -71,15 +70,15 @@ _SPECIAL: Final = MappingProxyType(
         "]": "a pattern",
         "{": "braces",
         "}": "braces",
-        "'": "a quote that is not closed",
-        '"': "a quote that is not closed",
+        "'": "an unclosed quote",
+        '"': "an unclosed quote",
         "\\": "a backslash at the end of the line",
     }
 )
 _ONE_LINE: Final = frozenset({"|", "&", ">", ">>", "<", "$", "*", "?", "[", "]", "||"})
-"""What changes nothing on the lines below."""
+"""Special characters that do not affect the lines below."""
 _GOES_ON: Final = frozenset({"|", "||", "&&"})
-"""With what a line goes on below."""
+"""Operators after which a command continues on the next line."""
 _SHELLS: Final = frozenset(
     [
         *("sh", "bash", "zsh", "dash", "ksh", "fish", "csh", "tcsh", "cmd", "cmd.exe"),
@@ -98,16 +97,16 @@ class PlanCommand(NamedTuple):
 
 
 class CommandLine(NamedTuple):
-    """A line that is to be run: its commands, or the reason why it is refused."""
+    """A command line of a document: its commands, or the reason why it is refused."""
 
-    text: Annotated[str, "The line as it stands in the document."]
+    text: Annotated[str, "The line as written in the document."]
     commands: tuple[PlanCommand, ...] = ()
     refused: Annotated[str, "Why it is not run; empty if it can be."] = ""
     reaches_on: Annotated[bool, "Whether the lines below cannot be understood without it."] = False
 
 
 def find_command_lines(text: str) -> tuple[CommandLine, ...]:
-    """Return the lines of all code blocks in the sections of a document that verify it."""
+    """Return the command lines of all code blocks in a document's verification sections."""
     found: list[CommandLine] = []
     for body in _sections(text):
         for block in _blocks(body):
@@ -116,7 +115,7 @@ def find_command_lines(text: str) -> tuple[CommandLine, ...]:
 
 
 def _sections(text: str) -> Iterator[str]:
-    """Yield the sections under headings with the word, with those below them."""
+    """Yield the verification sections, including their subsections."""
     level = 0
     for section in split_sections(text.replace("\r\n", "\n")):
         if level and section.level > level:
@@ -153,7 +152,7 @@ def _read_block(block: Sequence[str]) -> Iterator[CommandLine]:
         if not line or line.startswith("#"):
             continue
         if above:
-            yield CommandLine(line, refused=f"it follows a line that only a shell can run: {above[:60]}")
+            yield CommandLine(line, refused=f"it follows a line that needs a shell: {above[:60]}")
             continue
         read = read_command_line(line)
         above = line if read.reaches_on else ""
@@ -161,7 +160,7 @@ def _read_block(block: Sequence[str]) -> Iterator[CommandLine]:
 
 
 def read_command_line(text: str) -> CommandLine:
-    """Split a line into commands without expanding anything; refuse what only a shell can do."""
+    """Split a line into commands without expanding anything; refuse a line that needs a shell."""
     line = text.strip()
     if len(line) > MOST_CHARS:
         return CommandLine(line, refused=f"it is longer than {MOST_CHARS} characters", reaches_on=True)
@@ -194,7 +193,7 @@ class _Splitter:
 
     def _refuse(self, reason: str) -> CommandLine:
         reaches_on = not _is_closed(self.line)
-        return CommandLine(self.line, refused=f"only a shell can run it: {reason}", reaches_on=reaches_on)
+        return CommandLine(self.line, refused=f"it needs a shell: {reason}", reaches_on=reaches_on)
 
     def _take(self, group: str, token: str, value: str) -> str:
         """Take one token; return why the line is refused, if it is."""
@@ -247,7 +246,7 @@ class _Splitter:
             is_trailing = not operator and not self.needs_previous and bool(self.commands)
             return "" if is_trailing else "a command is missing"
         if _gives_a_shell(self.words):
-            return "it gives a command to a shell"
+            return "it passes a command to a shell"
         self.commands.append(PlanCommand(tuple(self.words), self.needs_previous))
         self.words = []
         self.needs_previous = operator == "&&"
@@ -255,14 +254,14 @@ class _Splitter:
 
 
 def _gives_a_shell(words: Sequence[str]) -> bool:
-    """Return whether a shell is among the words, and is given a command in the words after it."""
+    """Return whether the words name a shell and pass a command to it."""
     names = [word.replace("\\", "/").rpartition("/")[2].casefold() for word in words]
     first = next((number for number, name in enumerate(names) if name in _SHELLS), len(words))
     return any(_GIVEN.fullmatch(word) for word in words[first + 1 :])
 
 
 def _is_closed(line: str) -> bool:
-    """Return whether a line that only a shell can run changes nothing on the lines below (4)."""
+    """Return whether a line that needs a shell does not affect the lines below (4)."""
     tokens = [(token.lastgroup, token[0]) for token in _TOKEN.finditer(line)]
     special = [text for group, text in tokens if group in {"special", "other"}]
     is_open = tokens[-1][1] in _GOES_ON if tokens else False
@@ -270,5 +269,5 @@ def _is_closed(line: str) -> bool:
 
 
 def is_safe_for_batch(words: Sequence[str]) -> bool:
-    """Return whether arguments have nothing that the shell of Windows would expand in a batch file."""
+    """Return whether the Windows shell would expand nothing in the arguments of a batch file."""
     return all(_BATCH_SAFE.fullmatch(word) for word in words)

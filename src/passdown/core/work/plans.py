@@ -1,4 +1,4 @@
-"""What can be counted in a plan: its tasks, how complete each is, what is ticked, and what it delivers.
+"""What can be counted in a plan: its tasks, how complete they are, which are done, and what they deliver.
 
 A task is an item with a box: `- [ ]`, `- [~]` or `- [x]`; indented lines below it belong to it. Items in a
 section of acceptance criteria are criteria. A section with tasks is an epic.
@@ -43,19 +43,19 @@ class PlanTask(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The number or name with which it begins; empty without one."""
+        """The number or name that it begins with; empty without one."""
         found = _ID.match(self.title.casefold())
         return found[1] if found else ""
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The tasks that it says it depends on."""
+        """The tasks that it depends on, by its own text."""
         found = _NEEDS.search(self.text.casefold())
         return tuple(_NAME.findall(found[1])) if found else ()
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What every task should say and this one does not."""
+        """The details that every task needs and this one lacks."""
         text = self.text.casefold()
         checks = {
             "criteria": _CRITERIA.search(text),
@@ -66,7 +66,7 @@ class PlanTask(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a plan has."""
+    """The contents of a plan."""
 
     tasks: tuple[PlanTask, ...]
     criteria: Annotated[tuple[bool, ...], "Whether each acceptance criterion is ticked."]
@@ -74,18 +74,18 @@ class Plan(NamedTuple):
 
     @property
     def open_tasks(self) -> tuple[PlanTask, ...]:
-        """The tasks that are not ticked."""
+        """The tasks that are not done."""
         return tuple(task for task in self.tasks if not task.is_done)
 
     @property
     def deliverables(self) -> tuple[str, ...]:
-        """The files that tasks name, which must be there when these are done."""
+        """The files that finished tasks name, which must exist."""
         found = (path for task in self.tasks if task.is_done for path in _PATH.findall(task.text))
         return tuple(dict.fromkeys(path for path in found if ".." not in path.split("/")))
 
 
 def read_plan(text: str) -> Plan:
-    """Count what is in a plan."""
+    """Read the tasks, criteria and commands of a plan."""
     lines = text.replace("\r\n", "\n").split("\n")
     states, _ = mark_lines(lines)
     tasks: list[PlanTask] = []
@@ -111,7 +111,7 @@ def read_plan(text: str) -> Plan:
 
 
 def judge_structure(plan: Plan) -> Iterator[str]:
-    """Find what is missing in a plan that is about to be executed; nothing means that it passes."""
+    """Yield what a plan lacks before it is executed; nothing if it passes."""
     if not plan.tasks:
         yield "it has no tasks (`- [ ] …`)"
         return
@@ -119,19 +119,19 @@ def judge_structure(plan: Plan) -> Iterator[str]:
     if score < TASK_SCORE:
         worst = max(plan.tasks, key=lambda task: len(task.missing))
         missing = ", ".join(worst.missing)
-        yield f"tasks score {score:.2f} of {TASK_SCORE}: `{worst.title[:60]}` has no {missing}"
+        yield f"tasks score {score:.2f}, below {TASK_SCORE}: `{worst.title[:60]}` has no {missing}"
     epics = list(dict.fromkeys(task.epic for task in plan.tasks))
     scores = [_score_epic(epic, plan.tasks) for epic in epics]
     whole = sum(scores) / len(scores)
     if whole < EPIC_SCORE:
         worst_epic = min(zip(scores, epics, strict=True))[1]
-        yield f"epics score {whole:.2f} of {EPIC_SCORE}: look at `{worst_epic[:60]}`"
+        yield f"epics score {whole:.2f}, below {EPIC_SCORE}; the weakest is `{worst_epic[:60]}`"
     if not plan.commands:
-        yield "no code block below a heading with the word Verification has a command"
+        yield "no commands in a code block under a heading with the word Verification"
 
 
 def _score_epic(epic: str, tasks: Sequence[PlanTask]) -> float:
-    """Judge an epic: its tasks are separate, not too many, and depend on what is there and comes first."""
+    """Score an epic: its tasks are distinct, not too many, and depend only on earlier tasks of the plan."""
     own = [task for task in tasks if task.epic == epic]
     place = {task.id: number for number, task in enumerate(tasks) if task.id}
     needs = [(tasks.index(task), name) for task in own for name in task.needs]
@@ -145,17 +145,17 @@ def _score_epic(epic: str, tasks: Sequence[PlanTask]) -> float:
 
 
 def judge_execution(plan: Plan, is_there: Sequence[str]) -> Iterator[str]:
-    """Find what a plan promises and does not have yet; `is_there` has the deliverables that exist."""
+    """Yield what a plan promises but lacks; `is_there` lists the deliverables that exist."""
     missing = [path for path in plan.deliverables if path not in is_there]
     if missing:
         yield f"deliverables are missing: {', '.join(missing[:5])}"
     ticked = sum(plan.criteria)
     if plan.criteria and ticked < CRITERIA_SHARE * len(plan.criteria):
-        yield f"{ticked} of {len(plan.criteria)} acceptance criteria are met; 90 % are needed"
+        yield f"{ticked} of {len(plan.criteria)} acceptance criteria are met; 90% are needed"
 
 
 def find_open_tasks(plan: Plan) -> Iterator[str]:
-    """Find what is still open in a plan."""
+    """Yield what is still open in a plan."""
     left = plan.open_tasks
     if left:
-        yield f"{len(left)} of {len(plan.tasks)} plan items are open, first `{left[0].title[:60]}`"
+        yield f"{len(left)} of {len(plan.tasks)} plan items are open, starting with `{left[0].title[:60]}`"

@@ -1,4 +1,4 @@
-"""What a session writes into its anchored context, and how that is shortened (C106, G10)."""
+"""What a session saves in its anchored context, and how it is shortened (C106, G10)."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -28,7 +28,7 @@ _GOAL: Final = "Goal: "
 _STATE: Final = "Done last: "
 _BLOCKED: Final = "Blocked: "
 _SENTENCE: Final = pattern(r"(?<=[.!?])\s+(?=[^a-z\s])")
-"""The space between two sentences; one after "e.g." is none."""
+"""The space between two sentences; the one after "e.g." does not count."""
 _REASON: Final = pattern(r"(?P<text>.*\S) \((?P<because>(?:[^()]|\([^()]*\))+)\)", re.DOTALL)
 
 
@@ -39,11 +39,11 @@ def make_context(
     *,
     nothing_ruled_out: bool = False,
 ) -> SessionContext:
-    """Make the context of a session; `dates` has the day of each decision by its key.
+    """Return the context of a session; `dates` has the day of each decision by its key.
 
-    Of changed files the last 20 are named, and those that are `dirty`: not committed; all decisions,
-    open questions and blocked tasks are kept, of the next steps the first five, of the present step and of
-    what was done last three sentences together.
+    It names the last 20 changed files and all that are `dirty` (not committed). It keeps all decisions, open
+    questions and blocked tasks, the first five next steps, two sentences of the present step and one of what
+    was done last.
     """
     said = tuple(_show_constraint(one) for one in handoff.choices if not one.key)
     task = (f"Task: {handoff.task}",) if handoff.task else ()
@@ -81,7 +81,7 @@ def _shorten(text: str, count: int) -> str:
 
 
 def _show_constraint(one: HandoffDecision) -> str:
-    """Write what must hold or is ruled out, with its reason; a session states that in brackets behind it."""
+    """Return a constraint as a line with its reason, which a session states in brackets after it."""
     text, because = one.text, one.because
     found = _REASON.fullmatch(text)
     if not because and found and WHY not in text:
@@ -91,13 +91,13 @@ def _show_constraint(one: HandoffDecision) -> str:
 
 
 def update_context(old: SessionContext, new: SessionContext, settled: Collection[str] = ()) -> SessionContext:
-    """Write a context over an older one; what no field holds stays, and so does what was ruled out.
+    """Return an older context updated with a new one; unknown text and ruled-out options stay.
 
-    An open item stays, too, unless it is ticked or its key is `settled`.
+    An open item also stays, unless it is ticked or its key is in `settled`.
     """
     said: dict[str, str] = {}
     for line in (*old.constraints, *new.constraints):
-        # An older one that says the same may have its reason in brackets.
+        # The same constraint may have its reason in brackets in an older file.
         name = line if line.startswith(CONSTRAINT) else _show_constraint(_read_constraint(line))
         said[name] = line
     known = [line for line in said.values() if says_something(line)]
@@ -125,12 +125,12 @@ def _join_questions(old: SessionContext, new: SessionContext, settled: Collectio
 
 
 def _is_made_anew(line: str) -> bool:
-    """Return whether an open item was found by Passdown; older versions wrote its mark twice."""
+    """Return whether Passdown derived an open item by itself; older versions wrote its mark twice."""
     return is_derived(line) or is_derived(line.removeprefix(UNCONFIRMED))
 
 
 def to_handoff(context: SessionContext) -> Handoff:
-    """Return what a context passes on."""
+    """Return a context as a handoff."""
     goal = next((line.removeprefix(_GOAL) for line in context.intent if says_something(line)), "")
     ruled_out = [line for line in context.constraints if says_something(line) and line != NOTHING_RULED_OUT]
     decisions = (HandoffDecision(slug(one.decision), one.decision, one.why) for one in context.decisions)

@@ -1,11 +1,11 @@
-"""The test-first cycle: RED, GREEN, REFACTOR, as a session's work shows it (S4, R173 to R179, C103).
+"""The test-first cycle, RED, GREEN, REFACTOR, observed in a session's work (S4, R173 to R179, C103).
 
 1. RED: a test file was written, or a test failed. GREEN: a test passed. REFACTOR: a commit after GREEN.
-   A test that passes while the code is refactored changes nothing.
-2. The order is RED, GREEN, REFACTOR, and RED again. Any other change counts as well, with a warning.
-3. A session follows the cycle if it has a track or a task, unless somebody switched it off, or the task is
-   only about documentation. Where there are no test files, it begins with the first one.
-4. Each change has a note for the task, in the words of the seed. A phase that ends has a duration.
+   A test that passes during REFACTOR changes nothing.
+2. The order is RED, GREEN, REFACTOR, and RED again. Any other change counts too, with a warning.
+3. A session follows the cycle if it has a track or a task, unless somebody switched it off or the task is
+   only about documentation. Without test files, the cycle begins with the first one.
+4. Each change adds a note to the task, in the words of the seed. A phase that ends has a duration.
 """
 
 import json
@@ -29,7 +29,7 @@ NOTES: Final = MappingProxyType(
         TddPhase.REFACTOR: "IN_PROGRESS: REFACTOR phase - cleaning up code",
     }
 )
-"""What is noted on the task in each phase, in the words of the seed."""
+"""The note on the task for each phase, in the words of the seed."""
 
 NO_TESTS: Final = "No test files detected. Skipping TDD checkpoints."
 DOCUMENTATION: Final = "The task is about documentation only. Skipping TDD checkpoints."
@@ -40,7 +40,7 @@ _TEST_FILE: Final = pattern(r"(?:.*_(?:test|spec)\..*|.*\.(?:test|spec)\..*|(?:t
 _NOT_OURS: Final = pattern(r"(?:^|/)(?:\.[^/]+|node_modules|site-packages|venv|vendor|__pycache__)/")
 _DOCUMENTATION: Final = pattern(r"\b(?:document|documentation|docs|readme|changelog|tutorial|guide)\b")
 _BEGAN: Final = "began"
-"""The further member of a phase: when it began, as the transcript says."""
+"""The additional member of a phase: when it began, by the transcript."""
 _NEXT: Final = MappingProxyType(
     {
         "": TddPhase.RED,
@@ -52,17 +52,17 @@ _NEXT: Final = MappingProxyType(
 
 
 class PhaseChange(NamedTuple):
-    """A phase that begins."""
+    """The beginning of a phase."""
 
     phase: TddPhase
     task: str
     at: datetime
     why: str
-    warning: Annotated[str, "What is wrong with the order; empty if nothing is."] = ""
+    warning: Annotated[str, "What is unusual about the order; empty if nothing is."] = ""
 
     @property
     def fact(self) -> NewFact:
-        """The fact that says so."""
+        """The fact that records it."""
         because = f"{self.why}; {self.warning}" if self.warning else self.why
         return NewFact(
             FactKind.TDD,
@@ -74,7 +74,7 @@ class PhaseChange(NamedTuple):
 
 
 class EndedPhase(NamedTuple):
-    """A phase that is over, and how many seconds it took."""
+    """A phase that ended, and how many seconds it took."""
 
     phase: str
     task: str
@@ -83,12 +83,12 @@ class EndedPhase(NamedTuple):
 
 
 def is_test_file(path: str) -> bool:
-    """Return whether a path is that of a test file of the project (R179)."""
+    """Return whether a path is a test file of the project (R179)."""
     return not _NOT_OURS.search(path) and bool(_TEST_FILE.fullmatch(path.rpartition("/")[2]))
 
 
 def find_skip(account: Account, *, default: bool, title: str, paths: Iterable[str]) -> str:
-    """Return why the cycle of a task is not followed; empty if it is (3). The paths are those of files."""
+    """Return why the cycle of a task is not followed; empty if it is (3). `paths` are the project's files."""
     if account.tdd_choice == TDD_OFF:
         return SWITCHED_OFF
     if account.tdd_choice != TDD_ON and not default:
@@ -99,7 +99,7 @@ def find_skip(account: Account, *, default: bool, title: str, paths: Iterable[st
 
 
 def say_skip(account: Account, reason: str) -> NewFact | None:
-    """Return the fact that the cycle is not followed, and why; None if it was said of this task."""
+    """Return the fact that the cycle is not followed, and why; None if it is recorded for this task."""
     return None if account.tdd_skip == reason else NewFact(FactKind.TDD, TDD_SKIPPED, account.task, reason)
 
 
@@ -111,10 +111,10 @@ def is_followed(account: Account, *, default: bool) -> bool:
 
 
 class Cycle:
-    """Follows the phases of one session, one thing after the other."""
+    """Follows the phases of one session, one observation after the other."""
 
     def __init__(self, account: Account, now: datetime) -> None:
-        """Start where the session is."""
+        """Start with the current phase of the session."""
         self.task = account.task
         self.phase: str = account.tdd if account.tdd in set(TddPhase) else ""
         self.began = _began(account.of(FactKind.TDD), now)
@@ -123,7 +123,7 @@ class Cycle:
         self.has_refactored = False
 
     def bind(self, task: str, at: datetime) -> None:
-        """Take another task, whose cycle begins anew; none is taken when one is closed."""
+        """Switch to another task, which starts a new cycle; an empty task means that it was closed."""
         if task != self.task:
             self._end(at)
             self.task, self.phase = task, ""
@@ -135,12 +135,12 @@ class Cycle:
             self.ended.append(EndedPhase(self.phase, self.task, at, seconds))
 
     def write_file(self, path: str, at: datetime) -> None:
-        """See that a file was written."""
+        """Observe that a file was written."""
         if is_test_file(path) and self.phase != TddPhase.RED:
             self.begin(TddPhase.RED, at, f"{path} was written")
 
     def run_test(self, command: str, code: int | None, at: datetime) -> None:
-        """See that a test was run."""
+        """Observe that a test was run."""
         if code is None:
             return
         if code and self.phase != TddPhase.RED:
@@ -149,7 +149,7 @@ class Cycle:
             self.begin(TddPhase.GREEN, at, f"{command[:200]}: exit 0")
 
     def commit(self, name: str, at: datetime) -> None:
-        """See that something was committed."""
+        """Observe a commit."""
         if self.phase == TddPhase.GREEN:
             self.begin(TddPhase.REFACTOR, at, f"commit {name[:12]}")
         elif self.phase == TddPhase.REFACTOR:
@@ -167,7 +167,7 @@ class Cycle:
 
 
 def _began(facts: Iterable[Fact], now: datetime) -> datetime:
-    """Return when the present phase began."""
+    """Return when the current phase began."""
     last = next((fact for fact in reversed([*facts]) if fact.text in set(TddPhase)), None)
     if last is None:
         return now
@@ -176,7 +176,7 @@ def _began(facts: Iterable[Fact], now: datetime) -> datetime:
 
 
 def list_phases(account: Account) -> Iterator[tuple[Fact, datetime]]:
-    """Yield the phases of a session, and when each began, oldest first."""
+    """Yield the phases of a session and when each began, oldest first."""
     for fact in account.of(FactKind.TDD):
         if fact.text in set(TddPhase):
             yield fact, _began([fact], fact.at)

@@ -1,1 +1,1 @@
-"""What sessions do together: claim tasks, reserve files, send messages, and hand over."""
+"""How sessions work together: claim tasks, reserve files, send messages and hand over."""

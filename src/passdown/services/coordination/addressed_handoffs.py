@@ -1,4 +1,4 @@
-"""Hand something to one agent: written for it, shown when it starts, removed if nobody reads it (C91)."""
+"""Handoffs to one agent: written for it, shown when it starts, deleted if nobody reads them (C91)."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -43,17 +43,17 @@ from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
 
 RecordMetrics = Callable[[Sequence[Metric]], bool]
-"""Writes metrics down, and returns whether they are there."""
+"""Records metrics, and returns whether that worked."""
 
 _MOST_FILES: Final = 20
 _MOST_LISTED: Final = 1_000
 _SHARE: Final = 1_000
-"""How many characters one handoff gets where the room is limited."""
+"""How many characters one handoff gets where space is limited."""
 
 
 @record
 class AddressedRequest:
-    """What is handed to whom."""
+    """A handoff to write, and its recipient."""
 
     to: str
     text: str = ""
@@ -65,40 +65,40 @@ class WrittenAddressed:
     """A handoff that was written."""
 
     handoff: AddressedHandoff
-    path: Annotated[str, "Where it is: absolute, if that is another checkout."]
+    path: Annotated[str, "Its path; absolute if it is in another checkout."]
     redacted: tuple[str, ...] = ()
-    is_sent: Annotated[bool, "Whether it is a message, too."] = False
-    trouble: Annotated[str, "Why it is not a message, although sessions coordinate."] = ""
+    is_sent: Annotated[bool, "Whether it was also sent as a message."] = False
+    trouble: Annotated[str, "Why it could not be sent as a message too."] = ""
 
 
 @record
 class FoundHandoff:
-    """A handoff that lies in a checkout."""
+    """A handoff found in a checkout."""
 
     place: Workspace
     path: str
     data: bytes
     handoff: AddressedHandoff
     state: HandoffState = HandoffState.WAITING
-    is_tracked: Annotated[bool, "Whether git tracks it: then it is only shown (C119)."] = False
+    is_tracked: Annotated[bool, "Whether git tracks it; then it is only shown (C119)."] = False
 
     @property
     def named(self) -> str:
-        """For whom it is, by the name of its file."""
+        """The recipient in its file name."""
         return layout.handoff_addressee(self.path.rpartition("/")[2])
 
 
 @record
 class HandoffNews:
-    """What a session that starts is told about handoffs."""
+    """What a starting session is told about handoffs."""
 
-    own: Annotated[tuple[AddressedHandoff, ...], "Those for it."] = ()
-    told: Annotated[tuple[FoundHandoff, ...], "The same; `settle_handoffs` marks them as read."] = ()
-    more: Annotated[int, "How many for it had no room, and wait."] = 0
-    late: Annotated[tuple[FoundHandoff, ...], "Those of others that wait for long."] = ()
-    expired: Annotated[tuple[FoundHandoff, ...], "Those of others that nobody read in time; deleted."] = ()
-    messages: Annotated[tuple[Message, ...], "Messages that nobody read in time; deleted."] = ()
-    troubles: Annotated[tuple[str, ...], "What could not be done."] = ()
+    own: Annotated[tuple[AddressedHandoff, ...], "The handoffs for the session."] = ()
+    told: Annotated[tuple[FoundHandoff, ...], "The same, to be marked as read by `settle_handoffs`."] = ()
+    more: Annotated[int, "How many more for the session had no space, and wait."] = 0
+    late: Annotated[tuple[FoundHandoff, ...], "Handoffs for others that have waited for long."] = ()
+    expired: Annotated[tuple[FoundHandoff, ...], "Handoffs for others that expired unread; deleted."] = ()
+    messages: Annotated[tuple[Message, ...], "Messages that expired unread; deleted."] = ()
+    troubles: Annotated[tuple[str, ...], "The problems on the way."] = ()
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -107,17 +107,17 @@ class HandoffNews:
 def create_addressed(
     workspace: Workspace, account: Account, request: AddressedRequest, checkouts: Sequence[Workspace]
 ) -> WrittenAddressed:
-    """Write a handoff to one agent, into its checkout if that is one of these, else into ours.
+    """Write a handoff to one agent, into its checkout if that is in `checkouts`, else into ours.
 
-    Nothing is overwritten. Where sessions coordinate, it is a message too, under the same id.
+    Nothing is overwritten. Where sessions coordinate, it is also sent as a message with the same id.
     """
     accounts = read_accounts(workspace)
     to, addressee = _find_addressee(workspace, account, accounts, request.to)
     now = workspace.now()
     content = redact(compose_content(request.pattern, request.text, account))
     if not content.text.strip():
-        hint = 'say it like `passdown handoff create --to AGENT "TEXT"`'
-        raise UsageError("there is nothing to hand over: the session knows no goal and no step", hint=hint)
+        hint = 'add a text: `passdown handoff create --to AGENT "TEXT"`'
+        raise UsageError("nothing to hand over: this session has no goal and no steps", hint=hint)
     files, in_files = redact_all([one.text for one in account.of(FactKind.FILE)[-_MOST_FILES:]])
     is_urgent = request.pattern is HandoffPattern.ESCALATION
     handoff = AddressedHandoff(
@@ -147,9 +147,9 @@ def create_addressed(
 def leave_message(
     workspace: Workspace, account: Account, text: str, to: str, checkouts: Sequence[Workspace]
 ) -> WrittenAddressed | None:
-    """Leave a message as a handoff, because the engine does not answer (C86).
+    """Leave a message as a handoff because the engine does not answer (C86).
 
-    Returns None if it is not for one session that is known on this machine: a file would reach nobody else.
+    Returns None unless it is for one session that is known on this machine: a file would reach nobody else.
     """
     others = [one for one in read_accounts(workspace) if one.session != account.session]
     if not any(is_called(one, to) or nickname_of(one).casefold() == to.casefold() for one in others):
@@ -160,17 +160,19 @@ def leave_message(
 def _find_addressee(
     workspace: Workspace, account: Account, accounts: Sequence[Account], to: str
 ) -> tuple[str, Account | None]:
-    """Return the address, and the newest session that has it; those that run come first.
+    """Return the address and the newest session that has it, preferring live sessions.
 
-    An id of a session becomes the one that the user gave it, or its agent. A nickname stays one: any session
-    called so may read it.
+    The id of a session is replaced by the name that the user gave it, or by its agent. A nickname stays: any
+    session of that name may read the handoff.
     """
     to = to.strip()
     if not to or ":" in to or to == ALL:
-        hint = "name an agent, a nickname or a session; `passdown msg` reaches several"
-        raise UsageError(f"a handoff is for one agent, not for {to or 'nobody'}", hint=hint)
+        hint = "name one agent or session; to reach several, use `passdown msg`"
+        raise UsageError(f"a handoff goes to one agent, not to {to or 'nobody'}", hint=hint)
     if is_called(account, to):
-        raise UsageError(f"{to} is this session", hint="`passdown handoff create` alone writes it for all")
+        raise UsageError(
+            f"{to} is this session", hint="`passdown handoff create` without --to writes one for any session"
+        )
     others = [one for one in reversed(accounts) if one.session != account.session]
     others.sort(key=lambda one: not is_live(workspace, one))
     called = next((one for one in others if is_called(one, to)), None)
@@ -203,7 +205,7 @@ def _write(place: Workspace, handoff: AddressedHandoff, account: Account, addres
 def _send(
     workspace: Workspace, account: Account, written: WrittenAddressed, address: str
 ) -> WrittenAddressed:
-    """Send the same as a message, if sessions coordinate here; the file is there in any case."""
+    """Also send it as a message if sessions coordinate here; the file exists in any case."""
     handoff = written.handoff
     try:
         if workspace.find_coordination() is None:
@@ -226,7 +228,7 @@ def _send(
 
 
 def show_path(workspace: Workspace, place: Workspace, path: str) -> str:
-    """Return the path of a file as shown in a checkout: absolute, if it is in another."""
+    """Return the path of a file for display; absolute if it is in another checkout."""
     return path if place.root == workspace.root else f"{place.root}/{path}"
 
 
@@ -236,14 +238,14 @@ def show_path(workspace: Workspace, place: Workspace, path: str) -> str:
 def find_handoffs(
     workspace: Workspace, account: Account, checkouts: Sequence[Workspace], state: HandoffState
 ) -> Sequence[FoundHandoff]:
-    """Return the handoffs in these checkouts that are so for a session, the oldest first; nothing changes."""
+    """Return the handoffs in `checkouts` with this state for a session, the oldest first; nothing changes."""
     return [one for one in _find(workspace, account, checkouts)[0] if one.state is state]
 
 
 def settle_handoffs(workspace: Workspace, account: Account, told: Sequence[FoundHandoff]) -> Sequence[str]:
-    """Mark handoffs as read that were shown: the files move, and messages that say the same are read.
+    """Mark handoffs that were shown as read: move the files, and acknowledge the messages sent with them.
 
-    Returns what could not be done; then they are shown again.
+    Returns the problems; a handoff that could not be marked is shown again.
     """
     troubles: list[str] = []
     for one in told:
@@ -253,7 +255,7 @@ def settle_handoffs(workspace: Workspace, account: Account, told: Sequence[Found
             except StorageError as found:
                 troubles.append(found.message)
     ids = {one.handoff.id for one in told if one.handoff.id}
-    # Whoever joins says that the engine does not answer; then the messages are told again.
+    # If the engine does not answer, another command says so, and the messages are shown again.
     with suppress(StorageError):
         if ids and workspace.find_coordination() is not None:
             waiting = join_project(workspace, account).messages.waiting(account.session)
@@ -264,7 +266,7 @@ def settle_handoffs(workspace: Workspace, account: Account, told: Sequence[Found
 def settle_told(
     workspace: Workspace, account: Account, checkouts: Sequence[Workspace], positions: Sequence[int]
 ) -> Sequence[str]:
-    """Mark handoffs as read whose messages, at these positions, were read; return what could not be done."""
+    """Mark the handoffs as read whose messages, at these positions, were read; return the problems."""
     waiting = workspace.coordination.messages.waiting(account.session)
     ids = {one.message.message for one in waiting if one.position in positions}
     own = find_handoffs(workspace, account, checkouts, HandoffState.OWN)
@@ -278,14 +280,14 @@ def take_handoffs(
     record_metrics: RecordMetrics,
     room: int | None = None,
 ) -> HandoffNews:
-    """Return what a session that starts is told about handoffs, and tidy up.
+    """Return what a starting session is told about handoffs, and clean up.
 
-    1. Those for the session come first, as many as there is room for (in characters). They are to be marked
-       as read once they were shown: whoever is killed before that tells them again.
-    2. Those of others that wait for half a day are named.
-    3. Those of others whose time is over are returned, written to the metrics, and only then deleted, and
-       so are messages that nobody read.
-    4. Those that were read long ago are deleted.
+    1. Handoffs for the session come first, as many as fit into `room` characters. The caller marks them as
+       read after they were shown, so that they are shown again if it is killed before.
+    2. Handoffs for others that have waited for half a day are named.
+    3. Handoffs for others that expired are returned, recorded in the metrics, and only then deleted. The same
+       happens to messages that expired unread.
+    4. Handoffs that were read long ago are deleted.
     """
     found, troubles = _find(workspace, account, checkouts)
     own = [one for one in found if one.state is HandoffState.OWN]
@@ -296,7 +298,7 @@ def take_handoffs(
     over = [one for one in others if one.state is HandoffState.EXPIRED]
     expired = [one for one in over if _expire(workspace, one, record_metrics)]  # 3
     messages: Sequence[Message] = ()
-    with suppress(StorageError):  # the next start does it
+    with suppress(StorageError):  # the next start tries again
         messages = _expire_messages(workspace, expired, record_metrics)
     _forget_old(workspace, checkouts)  # 4
     return HandoffNews(
@@ -313,9 +315,9 @@ def take_handoffs(
 def _find(
     workspace: Workspace, account: Account, checkouts: Sequence[Workspace]
 ) -> tuple[list[FoundHandoff], list[str]]:
-    """Return the handoffs that lie in these checkouts, the oldest first, and what could not be read.
+    """Return the handoffs in these checkouts, the oldest first, and the problems in reading them.
 
-    What git tracks comes last, and not once its time is over: nobody deletes it.
+    Handoffs that git tracks come last, and are omitted once they expired, since nobody deletes them.
     """
     before = () if account.start.is_fresh else read_before(workspace, account.start.continues)
     names = names_of_session(account, before)
@@ -360,7 +362,7 @@ def _processed(one: FoundHandoff) -> str:
 
 
 def _move(one: FoundHandoff) -> None:
-    """Move a handoff to those that were read; one of the same name there is kept (R225)."""
+    """Move a handoff to the folder of those that were read, without overwriting another (R225)."""
     documents = one.place.documents
     path = _processed(one)
     stem = path.removesuffix(layout.JSON)
@@ -372,11 +374,11 @@ def _move(one: FoundHandoff) -> None:
 
 
 def _expire(workspace: Workspace, one: FoundHandoff, record_metrics: RecordMetrics) -> bool:
-    """Write down that nobody read a handoff, and delete it; return whether it is gone (R228)."""
+    """Record that nobody read a handoff, and delete it; return whether it is gone (R228)."""
     path = show_path(workspace, one.place, one.path)
     values = {"file": path, "from": one.handoff.sender, "to": one.handoff.to, "content": one.handoff.content}
     metric = Metric(MetricKind.HANDOFF_EXPIRED, workspace.now(), values)
-    # What cannot be deleted now is found again by the next start.
+    # A handoff that cannot be deleted now is found again by the next start.
     with suppress(StorageError):
         return record_metrics([metric]) and one.place.documents.remove(one.path, one.data)
     return False
@@ -385,7 +387,7 @@ def _expire(workspace: Workspace, one: FoundHandoff, record_metrics: RecordMetri
 def _expire_messages(
     workspace: Workspace, expired: Sequence[FoundHandoff], record_metrics: RecordMetrics
 ) -> Sequence[Message]:
-    """Remove messages that nobody read in time, and write down those that no file said, too (C45)."""
+    """Delete messages that expired unread, and record those that had no handoff file (C45)."""
     coordination = workspace.find_coordination()
     if coordination is None:
         return ()
@@ -402,9 +404,9 @@ def _expire_messages(
 
 
 def _forget_old(workspace: Workspace, checkouts: Sequence[Workspace]) -> None:
-    """Delete handoffs that were shown long ago; what cannot be read is kept."""
+    """Delete handoffs that were shown long ago; unreadable ones are kept."""
     for place in checkouts:
-        with suppress(StorageError):  # what cannot be listed is kept
+        with suppress(StorageError):  # a folder that cannot be listed is kept
             for path in list(place.documents.list(f"{place.settings.paths.runtime}/{layout.PROCESSED}")):
                 _forget(workspace, place, path)
 

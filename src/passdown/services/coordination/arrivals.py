@@ -1,4 +1,4 @@
-"""A session starts, goes on, or ends: it takes part, inherits from one that died, and leaves."""
+"""The start of a session where sessions coordinate: it joins, and takes over from one that died."""
 
 from collections.abc import Collection
 
@@ -18,7 +18,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 @record
 class Arrival:
-    """A session that takes part since its start."""
+    """A session that joined coordination at its start."""
 
     account: Account
     team: TeamInput
@@ -28,11 +28,11 @@ class Arrival:
 def arrive(
     workspace: Workspace, started: StartedSession, coordination: Coordination, told: Collection[str] = ()
 ) -> Arrival:
-    """Let a session that starts take part (C82); `told` are the ids of messages that it is told otherwise.
+    """Let a starting session join (C82); `told` has the ids of messages that it is shown in another way.
 
-    1. Sessions whose end nobody told the engine leave; those that died keep what they hold.
-    2. It goes on with what a dead session of the same host id held, before it is briefed.
-    3. What it holds is written down.
+    1. Recovered sessions that had ended leave; those that died keep what they hold.
+    2. Before it is briefed, the session takes over from a dead session with the same host id.
+    3. Its holds are recorded.
     """
     for one in started.recovered:  # 1
         if one.account.ended_at is not None:
@@ -48,10 +48,10 @@ def arrive(
 
 
 def _inherit(workspace: Workspace, account: Account, coordination: Coordination) -> Inherited | None:
-    """Take what the session that this one continues left: all of it, or only its mail.
+    """Take over from the session that this one continues: everything, or only its messages.
 
-    1. If both have an id of the host in common, it is the same work: all, unless it is still alive.
-    2. Otherwise the mail of a session that ended, if it holds nothing any more (C83).
+    1. If both share a host session id, it is the same work: everything, unless the other is still alive.
+    2. Otherwise only the messages of a session that ended and holds nothing any more (C83).
     """
     before = account.start.continues
     if not before or account.start.is_fresh:

@@ -35,48 +35,50 @@ from passdown.services.workspace.workspaces import Workspace
 
 @record
 class ClaimResult:
-    """What a claim came to."""
+    """The outcome of a claim."""
 
     account: Account
     outcome: Claimed | Held | NothingReady
-    mail: Annotated[Sequence[WaitingMessage], "What the session has not read (R169)."] = ()
+    mail: Annotated[Sequence[WaitingMessage], "The unread messages of the session (R169)."] = ()
 
 
 @record
 class CloseResult:
-    """What closing a task came to."""
+    """The outcome of closing a task."""
 
     account: Account
-    outcome: Annotated[TaskClosed | Lost | Held | None, "None if it waits for the tracker."]
+    outcome: Annotated[TaskClosed | Lost | Held | None, "None if it is queued for the tracker."]
     note: str = ""
     task: str = ""
     title: str = ""
-    is_unfenced: Annotated[bool, "Whether no engine could be asked; the lease goes later (C86)."] = False
+    is_unfenced: Annotated[
+        bool, "Whether coordination was unavailable; the lease is released later (C86)."
+    ] = False
 
 
 class CloseRequest(NamedTuple):
-    """How a task is closed."""
+    """A request to close a task."""
 
     task: str
     reason: str = COMPLETED
     text: str = ""
-    """What was done, why it is not needed, or what it waits for."""
+    """The closing text: what was done, why it is not needed, or what it waits for."""
     message: str = ""
     """A message to the team."""
     note: str = ""
-    """What is added to the task's notes, if it is not made from the text."""
+    """The note to add to the task; empty to make it from the text."""
     op: Operation | None = None
-    """The operation, if its id was made before."""
+    """The operation, if it has an id already."""
 
 
 def claim_tasks(workspace: Workspace, account: Account, wish: ClaimWish) -> ClaimResult:
-    """Claim the named tasks, or the first that is ready: one session is given it, and no other.
+    """Claim the named tasks, or the first ready one, for this session only.
 
-    1. Take part, and look at the mail (R169).
+    1. Join, and read the messages (R169).
     2. Claim.
-    3. Write down what was granted, and bind the session to it (R166).
+    3. Record what was granted, and bind the session to it (R166).
 
-    Without the engine that sessions share, a tracker outside decides alone (C86).
+    If the coordination engine is unavailable, an outside tracker decides alone (C86).
     """
     wish = wish._replace(role=wish.role or account.start.role)
     coordination: Coordination | None = None
@@ -98,14 +100,14 @@ def claim_tasks(workspace: Workspace, account: Account, wish: ClaimWish) -> Clai
 
 
 def close_task(workspace: Workspace, account: Account, request: CloseRequest) -> CloseResult:
-    """Close a task that the session holds; with it all its files are released (R187, R215).
+    """Close a task that the session holds, and release all its files (R187, R215).
 
-    1. The notes of the seed are written with it (R182 to R184). Only for those that contain what it tells is
-       the tracker asked before.
-    2. The team is told, if there is something to tell.
-    3. What was completed is a fact that others see, recorded with the outcome. If the tracker is away, it
-       closes the task later; the session is done with it now.
-    4. Without the engine that sessions share, a tracker outside decides alone; what the session holds is
+    1. The note of the seed is written with it (R182 to R184). The tracker is asked before only if the note
+       needs its details.
+    2. The team gets the message, if there is one.
+    3. A completed task is a fact that others see, recorded with the outcome. If the tracker does not answer,
+       the task is closed there later; the session is done with it now.
+    4. If the coordination engine is unavailable, an outside tracker decides alone; the session's holds are
        released when the engine is back (C86).
     """
     coordination: Coordination | None = None
@@ -113,7 +115,7 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest) ->
         coordination = join_project(workspace, account)
     task = request.task or _find_repeated(workspace) or account.task
     if not task:
-        raise UsageError("the session holds no task", hint="name one: `passdown close ID`")
+        raise UsageError("this session holds no task", hint="name one: `passdown close ID`")
     is_asked = not request.note and needs_task(request.reason, request.text)
     known = _find_task(workspace, task) if is_asked else None
     note = request.note or _make_note(workspace, account, request, task, known)  # 1
@@ -135,7 +137,7 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest) ->
 def _owe_news(
     workspace: Workspace, account: Account, request: CloseRequest, op: Operation
 ) -> tuple[NewMessage | None, str]:
-    """Return the message to the team and its id; it is written down with the close, which it follows."""
+    """Return the message to the team and its id; it is recorded with the close and sent after it."""
     if not request.message:
         return None, ""
     told = NewMessage(account.session, ALL, request.message, kind="closed")
@@ -143,7 +145,7 @@ def _owe_news(
 
 
 def _find_repeated(workspace: Workspace) -> str:
-    """Return the task of the command that is repeated: the session may hold it no more."""
+    """Return the task of a repeated command, which the session may no longer hold."""
     repeated = workspace.verb.find_known(OperationAction.CLOSE)
     return repeated.task if repeated else ""
 
@@ -151,7 +153,7 @@ def _find_repeated(workspace: Workspace) -> str:
 def _call_close(
     workspace: Workspace, account: Account, op: Operation, task: str, request: CloseRequest
 ) -> TaskClosed | Lost | Held | None:
-    """Close a task in the tracker; None if it waits for the tracker."""
+    """Close a task in the tracker; return None if that is queued."""
     held = Fenced(Resource(TASK, task), account.claims.get(task, 0))
     with suppress(TrackerQueuedError):
         worker = find_worker(workspace, account)
@@ -162,7 +164,7 @@ def _call_close(
 def _release(
     workspace: Workspace, coordination: Coordination, result: CloseResult, told: NewMessage | None, op: str
 ) -> CloseResult:
-    """Write down what the session holds after a close, and tell the team."""
+    """Record what the session holds after a close, and tell the team."""
     account, task = result.account, result.task
     if result.outcome is None:
         release_task(workspace, account, coordination, task)
@@ -174,19 +176,19 @@ def _release(
 
 
 def _leave_unreleased(workspace: Workspace, result: CloseResult, message: str) -> CloseResult:
-    """Write down that a task is closed which nobody could release."""
+    """Record that a task was closed without releasing its lease."""
     account = read_account(workspace, result.account.session)
     if not isinstance(result.outcome, Lost | Held):
         account = record_unfenced_close(workspace, account, result.task)
     if message:
-        workspace.warn("the message was not sent")
+        workspace.warn("your message to the team was not sent")
     return replace(result, account=account, is_unfenced=True)
 
 
 def _make_note(
     workspace: Workspace, account: Account, request: CloseRequest, task: str, known: TaskState | None
 ) -> str:
-    """Return the notes of the seed: what was said, and what the session stated while it held the task."""
+    """Return the note of the seed: the closing text, and what the session stated while it held the task."""
     stated = find_stated(task, workspace.journals.read(account.session), account)
     waits_for = known.waits_for if known else ()
     return make_note(request.reason, request.text, _title(known, task), waits_for, stated)
@@ -199,21 +201,21 @@ def _title(known: TaskState | None, task: str) -> str:
 def _find_title(
     workspace: Workspace, task: str, known: TaskState | None, outcome: TaskClosed | Lost | Held | None
 ) -> str:
-    """Return the title of a task after a close, which may have told it; its id if nobody tells."""
+    """Return the title of a closed task, if possible from the outcome; its id if it is unknown."""
     if isinstance(outcome, TaskClosed):
         return outcome.task.title or task
     return _title(known or _find_task(workspace, task), task)
 
 
 def _find_task(workspace: Workspace, task: str) -> TaskState | None:
-    """Return a task, or None if the tracker does not tell."""
-    with suppress(TrackerError):  # closing it tells more
+    """Return a task; None if the tracker does not answer."""
+    with suppress(TrackerError):  # closing it gives a better error
         return workspace.tracker.find(task)
     return None
 
 
 def give_back_task(workspace: Workspace, account: Account, task: str) -> TaskStored | Lost | None:
-    """Let others claim a task that the session holds; None if the tracker is told later."""
+    """Give up a task that the session holds; return None if that is queued for the tracker."""
     with changing(workspace, account, with_tracker=True):
         coordination = join_project(workspace, account)
         held = Fenced(Resource(TASK, task), account.claims.get(task, 0))

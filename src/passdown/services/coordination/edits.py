@@ -13,7 +13,7 @@ def judge_edit(coordination: Coordination, session: str, paths: Sequence[str]) -
 
 
 def find_age(coordination: Coordination) -> float | None:
-    """Return how many seconds ago a copy was made of what a server said; None for the engine itself (C77)."""
+    """Return the age of a copy of a server's state in seconds; None for the engine itself (C77)."""
     history = coordination.history
     last = history.since(history.position() - 1, 1)
     return last[-1].age if last and last[-1].verb == COPIED else None

@@ -1,4 +1,4 @@
-"""Finish what earlier commands began: whatever died in between, each change happens once (C142)."""
+"""Finish what interrupted commands began, so that each change happens exactly once (C142)."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -39,7 +39,7 @@ from passdown.services.operations.operations import (
     settle,
 )
 from passdown.services.operations.recorded_coordination import Recorder
-from passdown.services.operations.recorded_tracker import BOARD, judge, note_before
+from passdown.services.operations.recorded_tracker import BOARD, judge, name_tracker, note_before
 from passdown.services.operations.waiting import find_open
 from passdown.services.sessions.journals import read_account, read_before, read_open
 from passdown.services.sessions.liveness import is_live
@@ -49,23 +49,23 @@ OWN_WAIT: Final = 30.0
 """Seconds to wait for another command of the same session."""
 
 MANY_TRIES: Final = 20
-"""After so many tries, how to give a change up is told with every try (C148)."""
+"""After this many attempts, each further one says how to drop the change (C148)."""
 
 _SENT_ONCE: Final = frozenset({OperationAction.MESSAGE, OperationAction.OFFER})
-"""What would happen twice if it were repeated under another id."""
+"""Changes that would happen twice if they were repeated with another id."""
 
 _FORGOTTEN: Final = timedelta(seconds=REMEMBERED - 3_600)
-"""From this age on, the engine may not remember whether an operation was made."""
+"""The age at which the engine may have forgotten whether an operation was made."""
 
 
 @record
 class Finished:
-    """What came of operations that earlier commands left."""
+    """The outcome of finishing the operations that earlier commands left."""
 
     done: tuple[SharedOperation, ...] = ()
     refused: tuple[SharedOperation, ...] = ()
     waiting: tuple[SharedOperation, ...] = ()
-    dropped: Annotated[tuple[SharedOperation, ...], "What never happened, and never will."] = ()
+    dropped: Annotated[tuple[SharedOperation, ...], "Operations that never happened and never will."] = ()
 
 
 # --- one command --------------------------------------------------------------------------------------
@@ -75,10 +75,10 @@ class Finished:
 def changing(
     workspace: Workspace, account: Account | None, *, with_tracker: bool = False
 ) -> Generator[Finished, None, None]:
-    """Let no other command of the session change anything, and finish first what earlier ones began.
+    """Lock out other commands of the session, and first finish what earlier ones began.
 
-    With `with_tracker`, what waits for the tracker is tried again, too. The same words as those of a command
-    whose answer nobody saw are that command: its operations have the same ids.
+    With `with_tracker`, changes queued for the tracker are tried again too. If the words are those of an
+    interrupted command, this is that command again: its operations get the same ids.
     """
     verb, session = workspace.verb, account.session if account else ""
     if verb.is_entered:
@@ -97,7 +97,7 @@ def changing(
 
 
 def begin_verb(workspace: Workspace, account: Account | None) -> None:
-    """Give the command that runs its id: that of the one which it repeats, or a new one."""
+    """Set the id of the running command: the id of the command that it repeats, or a new one."""
     verb = workspace.verb
     if verb.id:
         return
@@ -110,7 +110,7 @@ def begin_verb(workspace: Workspace, account: Account | None) -> None:
 
 
 def _find_repeated(workspace: Workspace, account: Account | None) -> Sequence[SharedOperation]:
-    """Look in the journal of the session, or of the one that it continues."""
+    """Find them in the journal of the session, or of the session that it continues."""
     names = [account.session] if account else [NO_SESSION]
     if account and account.start.continues:
         names += [one.session for one in read_before(workspace, account.start.continues)][:1]
@@ -127,8 +127,8 @@ def _find_repeated(workspace: Workspace, account: Account | None) -> Sequence[Sh
 def finish(workspace: Workspace, account: Account | None, *, with_tracker: bool = False) -> Finished:
     """Finish the operations that are left, the oldest first; the caller holds the session's lock.
 
-    1. Those of this session and of sessions that are gone; with the tracker, what waits for it, of all.
-    2. What belongs to a session whose lock is held is left to that.
+    1. Finish those of this session and of dead sessions; with the tracker, also the queued ones of all.
+    2. Leave the operations of a session whose lock is held to that session.
     """
     verb = workspace.verb
     over = {*verb.tried, *verb.begun, *(one.id for one in verb.known)}
@@ -145,7 +145,7 @@ def finish(workspace: Workspace, account: Account | None, *, with_tracker: bool 
     )
     _tell(workspace, found)
     if tried and account is not None:
-        with suppress(StorageError):  # the next command writes down what the session holds
+        with suppress(StorageError):  # the next command records what the session holds
             coordination = workspace.find_coordination()
             if coordination is not None:
                 record_holdings(workspace, account, coordination)
@@ -153,9 +153,9 @@ def finish(workspace: Workspace, account: Account | None, *, with_tracker: bool 
 
 
 def finish_dead(workspace: Workspace) -> None:
-    """Finish what sessions that are gone began, before somebody publishes their facts.
+    """Finish what dead sessions began, before their facts are published.
 
-    A hook asks no server and no tracker outside (C77); what it leaves, the next command finishes.
+    A hook asks no server and no outside tracker (C77); the next command finishes what is left.
     """
     left = [one for one in read_open(workspace) if one.unfinished and not is_live(workspace, one)]
     if left and not workspace.has_server:
@@ -183,9 +183,10 @@ def _is_ours(
 ) -> bool:
     """Return whether this command finishes an operation.
 
-    1. What waits for the tracker is tried again by commands that call it.
-    2. A hook calls no tracker outside.
-    3. What has no outcome, by the next command of its session, or by any if that is gone.
+    1. Changes queued for the tracker are tried again by commands that call it.
+    2. A hook calls no outside tracker.
+    3. Operations without an outcome are finished by the next command of their session, or by any command if
+       the session is dead.
     """
     is_outside = operation.action in OF_TRACKER and workspace.has_outside_tracker
     if is_outside and workspace.is_hook:
@@ -198,7 +199,7 @@ def _is_ours(
 
 
 def _in_order(operations: Sequence[SharedOperation]) -> Sequence[SharedOperation]:
-    """Sort by age: the engine's changes, then the tracker's in their order; what must follow comes last."""
+    """Sort by age: changes in the engine, then in the tracker by kind; those that follow others come last."""
 
     def rank(one: SharedOperation) -> tuple[bool, int, datetime]:
         place = REPLAYED.index(one.action) if one.action in REPLAYED else -1
@@ -208,25 +209,22 @@ def _in_order(operations: Sequence[SharedOperation]) -> Sequence[SharedOperation
 
 
 def _tell(workspace: Workspace, found: Finished) -> None:
+    sent = sum(map(_has_waited, found.done))
+    if sent:
+        changes = "queued change" if sent == 1 else "queued changes"
+        workspace.warn(f"sent {sent} {changes} to {name_tracker(workspace)}")
     for one in found.done:
-        what, key = _name_waiting(one)
-        workspace.warn(
-            f"sent {what} to the tracker{key}"
-            if _has_waited(one)
-            else f"finished an interrupted command: {one.title}"
-        )
+        if not _has_waited(one):
+            workspace.warn(f"finished an interrupted command: {one.title}")
     for one in found.refused:
-        what, key = _name_waiting(one)
-        text = (
-            f"the tracker refused {what}{key}"
-            if _has_waited(one)
-            else f"cannot finish an interrupted command: {one.title}"
-        )
+        text = f"cannot finish an interrupted command: {one.title}"
+        if _has_waited(one):
+            text = f"{name_tracker(workspace)} refused a queued change, {one.said}"
         workspace.warn(f"{text}: {one.error or 'it is no longer possible'}")
     for one in found.waiting:
         if one.tries >= MANY_TRIES:
             workspace.warn(
-                f"{one.said} failed {one.tries} times, last with: {one.error}; "
+                f"{one.said} failed {one.tries} times (last error: {one.error}); "
                 f"to drop it: `passdown sync --drop {one.id}`"
             )
     for one in found.dropped:
@@ -235,25 +233,18 @@ def _tell(workspace: Workspace, found: Finished) -> None:
             workspace.warn(f"a command was interrupted: {one.title}: {why}")
 
 
-def _name_waiting(operation: SharedOperation) -> tuple[str, str]:
-    """Return how a change that waited is called, and its key; a sync needs none: there is only one."""
-    if operation.action is OperationAction.SYNC:
-        return "the waiting sync", ""
-    return "a queued change", f": {operation.key}"
-
-
 def _has_waited(operation: SharedOperation) -> bool:
-    """Return whether an operation waited for the tracker, and was not only cut off."""
+    """Return whether an operation was queued for the tracker, not just interrupted."""
     return operation.tries > 1 or not operation.verb
 
 
 class Finishing:
-    """Finishes operations one by one; one that the tracker does not do holds up its own task only."""
+    """Finishes operations one by one; if the tracker fails at one, only the same task has to wait."""
 
     def __init__(
         self, workspace: Workspace, account: Account | None, known: Sequence[SharedOperation]
     ) -> None:
-        """Finish for a session, or for whoever has none."""
+        """Finish for a session, or for a person without one."""
         self._workspace = workspace
         self._account = account
         self._agent = account.agent if account else ""
@@ -261,10 +252,10 @@ class Finishing:
         self._stuck: set[str] = set()
 
     def finish(self, operation: SharedOperation) -> SharedOperation:
-        """Finish one operation; return it as it is then.
+        """Finish one operation; return its new state.
 
-        1. What must follow another waits for it, and is dropped with it.
-        2. If the engine or the tracker cannot be asked, it stays as it is.
+        1. An operation that follows another waits for it, and is dropped with it.
+        2. If the engine or the tracker does not answer, it stays open.
         """
         before = self._known.get(operation.after) if operation.after else None
         if before is not None and before.is_open:  # 1
@@ -297,19 +288,17 @@ class Finishing:
     # --- the engine ----------------------------------------------------------------------------------
 
     def _finish_in_engine(self, operation: SharedOperation) -> SharedOperation:
-        """Repeat a change with its id, or look whether a grant was made.
+        """Repeat a change with its id, or look up whether a grant was made.
 
-        1. A grant that was not made is dropped: nobody may want it any more.
-        2. What the engine may have forgotten is not sent twice.
+        1. A grant that was not made is dropped: the session may not want it any more.
+        2. A message or offer that the engine may have forgotten is not sent again.
         """
         engine = self._workspace.open_engine()
         if operation.action in GRANTS:  # 1
             return self._look_up(engine, operation)
         is_old = self._workspace.now() - operation.at > _FORGOTTEN
         if is_old and operation.action in _SENT_ONCE:  # 2
-            return abandon(
-                self._workspace, operation, self._agent, "it is too old to tell whether it took effect"
-            )
+            return abandon(self._workspace, operation, self._agent, "too old to tell whether it took effect")
         op = make_id(self._workspace) if is_old else operation.id
         try:
             answer = _repeat(engine, op, operation)
@@ -346,11 +335,11 @@ class Finishing:
                 raise
             return self._note_failure(operation, error)
         if isinstance(answer, Lost | Held):
-            return self._settle(operation, Outcome.REFUSED, "another session has the task")
+            return self._settle(operation, Outcome.REFUSED, "another session holds the task")
         return self._record(operation, answer, engine)
 
     def _note_failure(self, operation: SharedOperation, error: PassdownError) -> SharedOperation:
-        """Write down that the tracker did not do it; a new task is not tried again (R197)."""
+        """Record that the tracker failed; adding a task is not tried again (R197)."""
         found = self._settle(operation, judge(error), error.message)
         if not found.is_open:
             return found
@@ -360,10 +349,10 @@ class Finishing:
         return found
 
     def _call(self, tracker: Tracker, operation: SharedOperation) -> object:
-        """Ask the tracker again for what an operation wants.
+        """Ask the tracker again for the change of an operation.
 
-        What another session or tool wanted is done without that session, which may be gone: whose a task is,
-        a tracker outside says itself.
+        A change of another session or tool is made without that session, which may be gone: an outside
+        tracker itself knows who has a task.
         """
         is_own = self._account is not None and self._account.session == operation.session
         is_named = (is_own and not operation.record) or tracker.about.kind == BOARD
@@ -385,7 +374,7 @@ class Finishing:
             case OperationAction.GIVE_BACK:
                 return tracker.give_back(op, worker, held)
             case OperationAction.MOVE:
-                # The fence was not known when the move was wanted.
+                # The fence was not known yet when the move was recorded.
                 claims = read_account(self._workspace, operation.session).claims
                 fence = claims.get(operation.task, held.fence)
                 return tracker.move(op, worker, held._replace(fence=fence))
@@ -393,7 +382,7 @@ class Finishing:
                 return tracker.sync(worker, push=self._workspace.settings.tracker.push)
 
     def _look_up_claim(self, tracker: Tracker, operation: SharedOperation) -> SharedOperation:
-        """Look which tasks a claim gave to the session; a lease that the tracker did not back goes back."""
+        """Find out which tasks the session got; release a lease that the tracker did not confirm."""
         account = read_account(self._workspace, operation.session)
         worker = find_worker(self._workspace, account)
         leases = self._workspace.open_engine().leases
@@ -417,11 +406,11 @@ class Finishing:
         return self._record(operation, Granted(grants=tuple(grants)), None)
 
 
-# --- how a change of the engine is repeated -----------------------------------------------------------
+# --- repeating a change in the engine -----------------------------------------------------------------
 
 
 def _repeat(engine: Coordination, op: str, one: SharedOperation) -> object:
-    """Ask the engine again for what an operation wants."""
+    """Ask the engine again for the change of an operation."""
     repeats: dict[OperationAction, Callable[[], object]] = {
         OperationAction.RELEASE: lambda: engine.leases.release(op, one.session, _read_held(one)),
         OperationAction.ADD: lambda: engine.tasks.add(op, one.session, _read_task(one)),

@@ -1,4 +1,4 @@
-"""Judge commits: no session commits what another one holds, or what it lost to another one (C89)."""
+"""Judge commits: no session commits files that another session holds or took over (C89)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Final, NamedTuple
@@ -16,33 +16,35 @@ from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import PeoplePolicy
 
 HOLD_SECONDS: Final = 120.0
-"""What passed is held for this long whatever happens, so that nobody overtakes the commit."""
+"""Files that passed are kept for this long whatever happens, so that nobody takes them before the commit."""
 
 _CHECK: Final = "check"
 _PAGE: Final = 1_000
 
 
 class Committer(NamedTuple):
-    """Who commits, as the environment says."""
+    """Who commits, according to the environment."""
 
     ids: Sequence[str] = ()
-    """The session's ids; the first that is known counts."""
+    """The session's ids; the first known one counts."""
     is_agent: bool = False
-    """Whether it is an agent, though its session may not be known."""
+    """Whether it is an agent, even if its session is unknown."""
 
 
 @record
 class GuardResult:
-    """What the guard found."""
+    """The result of the guard."""
 
-    conflicts: Annotated[tuple[PathVerdict, ...], "The paths that another session holds, or had since."] = ()
+    conflicts: Annotated[
+        tuple[PathVerdict, ...], "The paths that another session holds, or took in between."
+    ] = ()
     is_stopped: Annotated[bool, "Whether the commit must not be made."] = False
-    trouble: Annotated[str, "Why the engine was not asked; what it said before was believed."] = ""
+    trouble: Annotated[str, "Why the engine could not be asked; the last known state was used instead."] = ""
 
 
 @record
 class JudgedCommit:
-    """A commit that was made, and what is wrong with it."""
+    """An existing commit, and its conflicts."""
 
     commit: str
     conflicts: tuple[PathVerdict, ...] = ()
@@ -59,20 +61,20 @@ class PushedRefs(NamedTuple):
 
 @record
 class PushResult:
-    """What the guard found in the commits of a push."""
+    """The result of the guard for a push."""
 
-    refused: Annotated[tuple[JudgedCommit, ...], "The commits that change what another session holds."] = ()
+    refused: Annotated[tuple[JudgedCommit, ...], "The commits that change files of another session."] = ()
     is_stopped: Annotated[bool, "Whether the push must not be made."] = False
 
 
 def check_commit(workspace: Workspace, committer: Committer) -> GuardResult:
     """Judge the commit that git is about to make.
 
-    1. Where nobody coordinates, everything passes.
-    2. An agent whose session nobody knows holds nothing.
-    3. A person is warned, unless the settings say otherwise.
-    4. If the engine does not answer, or may not be written, what can be read here decides; nothing is held by
-       that. Raises a StorageError if nothing can be read either.
+    1. Without coordination, everything passes.
+    2. An agent whose session is unknown holds nothing.
+    3. A person is only warned, unless the settings say otherwise.
+    4. If the engine does not answer or is read-only, the last known state decides, and no file is kept.
+       Raises a StorageError if that cannot be read either.
     """
     account = find_named_session(workspace, committer.ids)
     session = account.session if account else ""  # 2
@@ -102,22 +104,22 @@ def _judge_without(
         raise trouble
     conflicts = _refused(coordination.leases.judge(session, content.paths if content else ()))
     age = find_age(coordination)
-    since = "" if age is None else f", as of {seconds_words(age)} ago"
-    return conflicts, f"{trouble.message}; judged by what can be read here{since}"
+    since = "" if age is None else f", from {seconds_words(age)} ago"
+    return conflicts, f"{trouble.message}; used the last known reservations{since}"
 
 
 def check_commits(workspace: Workspace, span: str) -> Sequence[JudgedCommit] | None:
-    """Judge the commits of a range, such as `main..HEAD`; None where nobody coordinates.
+    """Judge the commits of a range, such as `main..HEAD`; None without coordination.
 
-    1. A commit whose tree the guard let pass is fine.
-    2. Any other is judged by its files: nobody may hold them. Nothing is let pass by that.
+    1. A commit whose tree passed the guard is fine.
+    2. Any other commit is judged by its files: no session may hold them. This does not count as a pass.
     """
     coordination = workspace.find_coordination()
     if coordination is None:
         return None
     contents = workspace.commit_contents.commits_in(span)
     if contents is None:
-        hint = "write it like `main..HEAD`; a shallow clone does not have all commits"
+        hint = "write it like `main..HEAD`; a shallow clone lacks older commits"
         raise UsageError(f"git does not know the range {span}", hint=hint)
     return _judge_commits(workspace, coordination, contents)
 
@@ -125,7 +127,7 @@ def check_commits(workspace: Workspace, span: str) -> Sequence[JudgedCommit] | N
 def check_push(workspace: Workspace, committer: Committer, pushed: PushedRefs) -> PushResult:
     """Judge the commits of a push as `check_commits` does, but for the session that pushes (C156).
 
-    What it holds itself passes. A person is warned, unless the settings say otherwise.
+    Its own files pass. A person is only warned, unless the settings say otherwise.
     """
     coordination = workspace.find_coordination()
     contents = workspace.commit_contents.commits_pushed(*pushed) if coordination else None
@@ -156,7 +158,7 @@ def _refused(verdicts: Sequence[PathVerdict]) -> tuple[PathVerdict, ...]:
 
 
 def _subject(workspace: Workspace, tree: str) -> str:
-    """Return what a pass is logged about: the tree, and the project's folder if it is not the whole tree."""
+    """Return the subject of a logged pass: the tree, and the project's folder if it is not the whole tree."""
     return f"{tree} {workspace.repository.prefix()}".rstrip() if tree else ""
 
 

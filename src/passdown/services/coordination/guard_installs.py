@@ -1,4 +1,4 @@
-"""Install the guard as hooks of git, and remove it again."""
+"""Install the guard as git hooks, and remove it again."""
 
 import os
 from collections.abc import Sequence
@@ -19,22 +19,22 @@ _HOOKS: Final = (layout.PRE_COMMIT, layout.PRE_MERGE_COMMIT, layout.PRE_PUSH)
 
 @record
 class GuardPlan:
-    """What an install of the guard writes, or what the user adds by hand."""
+    """What installing the guard writes, or what the user adds by hand."""
 
-    owner: Annotated[HookOwner, "Who writes the hook."]
-    change: Annotated[SetupChange | None, "The hook; None if it is not ours to edit, or nothing changes."] = (
-        None
-    )
-    place: Annotated[str, "The file to add lines to; empty if nothing is to be added."] = ""
-    lines: Annotated[tuple[str, ...], "These lines."] = ()
+    owner: Annotated[HookOwner, "Who owns the hook."]
+    change: Annotated[
+        SetupChange | None, "The change to the hook; None if we do not edit it, or nothing changes."
+    ] = None
+    place: Annotated[str, "The file to add lines to; empty if there is nothing to add."] = ""
+    lines: Annotated[tuple[str, ...], "The lines to add."] = ()
 
 
 def plan_guard(workspace: Workspace) -> Sequence[GuardPlan]:
-    """Find out how the guard becomes the hooks of this clone, one plan for each; nothing is changed.
+    """Plan how to install the guard into the hooks of this clone, one plan per hook; nothing is changed.
 
-    1. A folder that `core.hooksPath` names belongs to whoever named it: a tool, or all repositories.
-    2. A tool that generates the hooks would overwrite them: the lines for all belong into the tool's file.
-    3. A hook that is no shell script is not edited.
+    1. The folder in `core.hooksPath` is not ours: it belongs to a tool, or to all repositories.
+    2. A tool that generates the hooks would overwrite ours, so the lines go into the tool's file.
+    3. A hook that is not a shell script is not edited.
     4. Otherwise the hook is written to the folder that all checkouts share.
     """
     documents = _need_git(workspace)
@@ -60,7 +60,7 @@ def _plan_hook(name: str, owner: HookOwner, before: bytes | None) -> GuardPlan:
 
 
 def remove_hooks(workspace: Workspace) -> Sequence[str]:
-    """Remove the guard from the hooks, to the byte; return the names of those that had it."""
+    """Remove the guard from the hooks exactly as it was added; return the names of those that had it."""
     documents = _need_git(workspace)
     return [name for name in _HOOKS if _remove_hook(documents, layout.git_hook(name))]
 
@@ -88,7 +88,7 @@ def _need_git(workspace: Workspace) -> Documents:
 
 
 def _find_foreign_folder(workspace: Workspace) -> str:
-    """Return the folder of hooks if it is not git's own, in the form shown to users."""
+    """Return the folder of hooks, as shown to users, if it is not git's own."""
     folder = workspace.commit_contents.hooks_path()
     common = workspace.repository.common_folder() or ""
     if not folder or folder == os.path.join(common, layout.GIT_HOOKS):

@@ -1,4 +1,4 @@
-"""Send messages to other sessions, and read those that came."""
+"""Send messages to other sessions, and read messages from them."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -30,9 +30,9 @@ from passdown.services.workspace.workspaces import Workspace
 def send_message(
     workspace: Workspace, account: Account, text: str, to: str = ALL, *, priority: str = NORMAL_MESSAGE
 ) -> Sent | NobodyThere:
-    """Send a message to an agent, a nickname, `role:…`, `task:…` or all; secrets do not leave (C90)."""
+    """Send a message to an agent, a nickname, `role:…`, `task:…` or `all`; secrets are redacted (C90)."""
     if not text.strip():
-        raise UsageError("there is nothing to send", hint='say it like `passdown msg "TEXT" --to AGENT`')
+        raise UsageError("the message is empty", hint='write `passdown msg "TEXT" --to AGENT`')
     message = NewMessage(account.session, to, text.strip(), priority=priority, seconds=EXPIRY)
     with changing(workspace, account):
         return deliver(workspace, join_project(workspace, account), message)
@@ -41,7 +41,7 @@ def send_message(
 def deliver(
     workspace: Workspace, coordination: Coordination, message: NewMessage, op: str = ""
 ) -> Sent | NobodyThere:
-    """Put a message into inboxes, under `op` if given; sessions here hear at their next prompt (C90)."""
+    """Put a message into inboxes, under `op` if given; sessions of this clone see it at their next prompt."""
     message = message._replace(content=redact(message.content).text)
     op = op or next_operation(workspace, OperationAction.MESSAGE, message.to)
     sent = coordination.messages.send(op, message)
@@ -51,7 +51,7 @@ def deliver(
 
 
 def owe_message(workspace: Workspace, message: NewMessage, after: str) -> str:
-    """Write a message down together with the operation that it must follow; return its id."""
+    """Record a message together with the operation that it must follow; return its id."""
     message = message._replace(content=redact(message.content).text)
     op = next_operation(workspace, OperationAction.MESSAGE, message.to)
     owe(workspace, replace(describe_message(workspace, op, message), after=after))
@@ -59,12 +59,12 @@ def owe_message(workspace: Workspace, message: NewMessage, after: str) -> str:
 
 
 def read_mail(workspace: Workspace, account: Account) -> Sequence[WaitingMessage]:
-    """Return what the session has not read; it stays unread until somebody acknowledges it."""
+    """Return the unread messages of the session; they stay unread until they are acknowledged."""
     return _join_to_read(workspace, account).messages.waiting(account.session)
 
 
 def _join_to_read(workspace: Workspace, account: Account) -> Coordination:
-    """Let a session take part, or only look where nothing can be written (C87)."""
+    """Join a session, or only open the engine if it is read-only (C87)."""
     with suppress(UnwritableError):
         return join_project(workspace, account)
     return workspace.coordination
@@ -86,7 +86,7 @@ def acknowledge(workspace: Workspace, account: Account, positions: Sequence[int]
 
 
 def wait_for_mail(workspace: Workspace, account: Account, seconds: float) -> Sequence[WaitingMessage]:
-    """Return what the session has not read; wait for a message if there is none."""
+    """Return the unread messages of the session; wait for one if there is none."""
     coordination = _join_to_read(workspace, account)
     position = coordination.history.position()
     left = seconds

@@ -1,4 +1,4 @@
-"""Take part in a project, and write down what the session holds."""
+"""Join the sessions of a project, and record what a session holds."""
 
 import json
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 
 def as_worker(account: Account | None) -> Worker:
-    """Return who changes a task; without a session it is a person."""
+    """Return the worker for a session; without one, a person."""
     return Worker(account.session, account.agent) if account else NOBODY
 
 
 def find_worker(workspace: Workspace, account: Account) -> Worker:
-    """Return who changes a task, with the agents of sessions that died and whose work this one goes on with.
+    """Return the worker for a session, with the agents of the dead sessions that it continues.
 
-    A tracker outside still names them: whoever inherits may be a hook, which does not call it (C82).
+    An outside tracker still names those agents, since a hook that takes over does not call it (C82).
     """
     former: list[str] = []
     for one in read_before(workspace, account.start.continues) if account.start.continues else ():
@@ -40,10 +40,10 @@ def find_worker(workspace: Workspace, account: Account) -> Worker:
 def join_project(
     workspace: Workspace, account: Account, *, role: str = "", is_alone: bool = False
 ) -> Coordination:
-    """Let a session take part, if it does not yet, and give a sign of life, at most once in a minute.
+    """Join a session to coordination if needed, and record that it is alive, at most once a minute.
 
-    The live sessions of the clone that started before anybody coordinated take part from then on, too, so
-    that they can be reached (C150); not if it joins alone, as in a hook, which has little time.
+    Live sessions of the clone that started before coordination was used join too, so that they can be reached
+    (C150), unless `is_alone` is set, as for a hook, which has little time.
     """
     coordination = workspace.coordination
     coordination.members.join(make_id(workspace), make_member(workspace, account, role))
@@ -53,7 +53,7 @@ def join_project(
 
 
 def _enrol_others(workspace: Workspace, account: Account, coordination: Coordination) -> None:
-    """Let the live sessions of the clone take part that the engine does not know."""
+    """Join the live sessions of the clone that the engine does not know."""
     others = [one for one in list_live(workspace) if one.session != account.session]
     if not others:
         return
@@ -65,12 +65,12 @@ def _enrol_others(workspace: Workspace, account: Account, coordination: Coordina
 
 
 def leave_project(workspace: Workspace, session: str, coordination: Coordination) -> None:
-    """Let a session that ended release what it holds, except what it offered."""
+    """Release what an ended session holds, except what it has offered."""
     coordination.members.leave(make_id(workspace), session)
 
 
 def make_member(workspace: Workspace, account: Account, role: str = "") -> Member:
-    """Describe a session to the others: with the team and role that it was given (C150), or claims for."""
+    """Return a session as a member, with its own team and role (C150), or the role that it claims for."""
     process = account.start.process
     return Member(
         session=account.session,
@@ -83,7 +83,7 @@ def make_member(workspace: Workspace, account: Account, role: str = "") -> Membe
 
 
 def list_holders(workspace: Workspace) -> Sequence[KnownHolder]:
-    """Return the sessions of the project that have not ended, with what their journals say that they hold."""
+    """Return the open sessions of the project with what they hold according to their journals."""
     roots = {workspace.root, *(root for root, _ in list_other_roots(workspace.repository))}
     found: list[KnownHolder] = []
     for account in [one for one in read_open(workspace) if one.start.checkout in roots]:
@@ -97,10 +97,10 @@ def list_holders(workspace: Workspace) -> Sequence[KnownHolder]:
 def record_holdings(
     workspace: Workspace, account: Account, coordination: Coordination, *, over: str = ""
 ) -> Account:
-    """Write down what the engine says that a session holds, in journal, ledger and state file.
+    """Record in journal, ledger and state file what a session holds according to the engine.
 
-    Whatever was granted or lost since is found here, so a grant that a killed process did not write down is
-    adopted by the next verb or start. `over` is a task that the session just closed or gave back.
+    This finds everything that was granted or lost since, so a grant that a killed process did not record is
+    picked up by the next command or start. `over` is a task that the session just closed or gave back.
     """
     account = read_account(workspace, account.session)
     held = coordination.leases.leases(account.session)
@@ -108,16 +108,16 @@ def record_holdings(
 
 
 def record_held(workspace: Workspace, account: Account, held: Sequence[HeldResource]) -> Account:
-    """Write down what a session holds, as far as that is not known yet."""
+    """Record what a session holds, as far as it is not known yet."""
     new_facts = find_held_changes(account, held)
     return update_ledger(workspace, account, new_facts).account if new_facts else account
 
 
 def find_held_changes(account: Account, held: Sequence[HeldResource], *, over: str = "") -> Sequence[NewFact]:
-    """Return what a session does not know yet about what it holds.
+    """Return the facts that a session does not know yet about what it holds.
 
-    What it claimed without a lease stays its own, and the lease of what it closed without one binds it no
-    more (C86).
+    A task that it claimed without a lease stays its own, and the lease of a task that it closed without
+    releasing it does not bind it any more (C86).
     """
     unfenced = (name for name, fence in account.claims.items() if not fence and name != over)
     fences: dict[str, dict[str, int]] = {TASK: dict.fromkeys(unfenced, 0), PATH: {}}

@@ -46,7 +46,7 @@ class OfferReview:
 
 @record
 class AcceptResult:
-    """What accepting came to."""
+    """The outcome of accepting an offer."""
 
     account: Account
     outcome: Accepted | OfferGone
@@ -54,10 +54,10 @@ class AcceptResult:
 
 
 def offer_task(workspace: Workspace, account: Account, task: str, to: str) -> Offered | Lost:
-    """Offer a task with all files of the session and what it knows; whoever it is offered to is told."""
+    """Offer a task with all files and facts of the session, and tell the agent it is offered to."""
     task = task or account.task
     if not task:
-        raise UsageError("the session holds no task", hint="name one: `passdown handoff offer --task ID`")
+        raise UsageError("this session holds no task", hint="name one: `passdown handoff offer --task ID`")
     with changing(workspace, account):
         coordination = join_project(workspace, account)
         account = update_ledger(workspace, account).account
@@ -73,19 +73,19 @@ def offer_task(workspace: Workspace, account: Account, task: str, to: str) -> Of
 
 
 def list_offers(workspace: Workspace) -> Sequence[OfferState]:
-    """List the offers that stand; without coordination there are none."""
+    """List the open offers; without coordination there are none."""
     coordination = workspace.find_coordination()
     return coordination.offers.offers() if coordination else ()
 
 
 def review_offer(workspace: Workspace, name: str) -> OfferReview:
-    """Compare what an offer says with what is here, before anybody accepts it; its test is not run."""
+    """Compare an offer with this checkout before it is accepted; its test is not run."""
     offer = _find_offer(workspace.coordination, name)
     return OfferReview(offer=offer, review=make_offer_review(workspace, offer))
 
 
 def accept_offer(workspace: Workspace, account: Account, review: OfferReview) -> AcceptResult:
-    """Take over task, files and unread messages under new fences, with what the giver knew."""
+    """Take over task, files and unread messages under new fences, with the giver's facts."""
     with changing(workspace, account):
         carried = len(list_carried(review.review, read_account(workspace, account.session)))
         found = _accept(workspace, account, review.offer.offer, [review.offer.task])
@@ -93,7 +93,7 @@ def accept_offer(workspace: Workspace, account: Account, review: OfferReview) ->
 
 
 def accept_again(workspace: Workspace, account: Account) -> AcceptResult | None:
-    """Return what the same command came to before, if nobody saw its answer: the offer stands no more."""
+    """Return the outcome of an interrupted accept that is repeated; the offer itself is gone by now."""
     with changing(workspace, account):
         known = workspace.verb.find_known(OperationAction.ACCEPT)
         moved = [one.task for one in workspace.verb.known if one.action is OperationAction.MOVE]
@@ -111,14 +111,14 @@ def _accept(workspace: Workspace, account: Account, offer: str, tasks: Sequence[
             move_tasks(workspace, account, moves, fences)
         except TrackerError as found:
             task = " ".join(moves)
-            workspace.warn(f"the tracker does not know that {task} is yours: {found.message}")
-            workspace.warn(f"run `passdown takeover {task}` when it is back")
+            workspace.warn(f"the tracker does not know yet that {task} is yours: {found.message}")
+            workspace.warn(f"run `passdown takeover {task}` when the tracker answers again")
         account = record_holdings(workspace, account, coordination)
     return AcceptResult(account=account, outcome=outcome)
 
 
 def decline_offer(workspace: Workspace, account: Account, name: str) -> OfferEnded | OfferGone:
-    """Refuse an offer."""
+    """Decline an offer."""
     with changing(workspace, account):
         offers = join_project(workspace, account).offers
         offer = _choose_offer(workspace, OperationAction.DECLINE, name)
@@ -127,7 +127,7 @@ def decline_offer(workspace: Workspace, account: Account, name: str) -> OfferEnd
 
 
 def withdraw_offer(workspace: Workspace, account: Account, name: str) -> OfferEnded | OfferGone:
-    """Take an offer of the session back."""
+    """Withdraw an offer of the session."""
     with changing(workspace, account):
         offers = join_project(workspace, account).offers
         offer = _choose_offer(workspace, OperationAction.WITHDRAW, name)
@@ -136,17 +136,17 @@ def withdraw_offer(workspace: Workspace, account: Account, name: str) -> OfferEn
 
 
 def _choose_offer(workspace: Workspace, action: OperationAction, name: str) -> str:
-    """Return the id of the offer that a name stands for, or of the one that the repeated command named."""
+    """Return the id of the named offer, or of the offer of the command that is repeated."""
     known = workspace.verb.find_known(action)
     return known.task if known else _find_offer(workspace.coordination, name).offer
 
 
 def _find_offer(coordination: Coordination, name: str) -> Offer:
-    """Return the only offer that stands, or the one whose id starts with a name."""
+    """Return the open offer whose id starts with a name; an empty name means the only one."""
     found = [one.offer for one in coordination.offers.offers() if one.offer.offer.startswith(name)]
     if len(found) == 1:
         return found[0]
     hint = "`passdown handoff offers` lists them"
     if not found:
-        raise UsageError(f"there is no offer {name}".rstrip(), hint=hint)
-    raise UsageError("several offers stand: name one", hint=hint)
+        raise UsageError(f"there is no open offer {name}".rstrip(), hint=hint)
+    raise UsageError("there are several open offers; name one", hint=hint)

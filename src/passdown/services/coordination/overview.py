@@ -14,28 +14,28 @@ class TaskOverview:
     """The open tasks, wherever they are kept."""
 
     kind: Annotated[str, "The kind of tracker: board or beads."]
-    tracker: Annotated[str, "The tracker in words, with its version."]
+    tracker: Annotated[str, "The name of the tracker, with its version."]
     tasks: tuple[TaskState, ...] = ()
     trouble: Annotated[str, "Why they could not be read."] = ""
 
     @property
     def ready(self) -> int:
-        """How many can be claimed now."""
+        """How many tasks are ready."""
         return sum(is_ready(one) for one in self.tasks)
 
     @property
     def held(self) -> int:
-        """How many somebody works on."""
+        """How many tasks somebody holds."""
         return sum(bool(one.agent) for one in self.tasks)
 
     @property
     def waiting(self) -> int:
-        """How many wait for another task, or for something outside."""
+        """How many tasks are blocked by another task or something outside."""
         return len(self.tasks) - self.ready - self.held
 
 
 def read_tasks(workspace: Workspace) -> TaskOverview | None:
-    """Return the open tasks; None if there is no tracker, or nobody has used it here yet."""
+    """Return the open tasks; None if there is no tracker, or it has not been used here yet."""
     tracker: Tracker | None = None
     try:
         tracker = workspace.find_tracker()

@@ -1,4 +1,4 @@
-"""Find out which files somebody means who names them at a prompt (C145)."""
+"""Resolve the file names that a user types (C145)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, NamedTuple
@@ -20,22 +20,24 @@ from passdown.services.workspace.workspaces import Workspace
 
 
 class PathWords(NamedTuple):
-    """Words that name files, as they were typed."""
+    """The file names that a user typed."""
 
     words: Sequence[str]
     folder: str
-    """The folder in which they were typed, absolute."""
+    """The folder in which they were typed; absolute."""
     is_literal: bool = False
-    """Whether each is the name of a file, without any other meaning."""
+    """Whether each is taken literally as the name of a file."""
 
 
 @record
 class UnderstoodWord:
-    """What a word means."""
+    """A typed word, and its meaning."""
 
     word: Annotated[str, "As it was typed."]
     patterns: Annotated[tuple[str, ...], "The patterns that it stands for, from the project's root."]
-    other: Annotated[tuple[str, ...], "What it may have stood for before: other files existed."] = ()
+    other: Annotated[
+        tuple[str, ...], "The patterns that it may have stood for earlier, when other files existed."
+    ] = ()
 
 
 class CoveredPattern(NamedTuple):
@@ -48,9 +50,9 @@ class CoveredPattern(NamedTuple):
 def understand_words(workspace: Workspace, given: PathWords) -> Sequence[UnderstoodWord]:
     """Return what each word means: patterns from the root of the project; nothing is changed.
 
-    1. A path is relative to the folder it was typed in, or absolute, below the root in any checkout.
-    2. Names that exist are names, whatever characters they have; all others may have wildcards and braces.
-    3. What is before the first wildcard is followed through links: each name of it counts.
+    1. A path is relative to the folder it was typed in, or absolute and below the root of any checkout.
+    2. Existing names are taken literally, whatever characters they have; others may have wildcards, braces.
+    3. Links in the part before the first wildcard are followed, and every name of the target counts.
     """
     place = _Place(workspace, given.folder)
     return [_understand(place, word, is_literal=given.is_literal) for word in given.words]
@@ -76,7 +78,7 @@ class _Place:
         self._roots = [*self._names.list_names(self._root), *checkouts]
 
     def read(self, word: str, *, knows: bool = True) -> tuple[str, ...]:
-        """Return the patterns of a word; unless it `knows`, no name with wildcards or braces exists."""
+        """Return the patterns of a word; without `knows`, names with wildcards or braces never exist."""
         segments = word.split("/")
         known = self._count_names(segments, 0) if knows else _count_plain(segments)
         start, rest = segments[:known], segments[known:]
@@ -107,7 +109,7 @@ class _Place:
         return tuple(dict.fromkeys(found))
 
     def _count_names(self, segments: Sequence[str], start: int) -> int:
-        """Return how many segments are names: those without a meaning, and those that exist."""
+        """Return how many segments are plain names: without special characters, or existing."""
         for at, segment in enumerate(segments):
             path = self._find_full("/".join(segments[: at + 1]))
             if at >= start and has_meaning(segment) and not self._names.exists(path):
@@ -124,9 +126,9 @@ def _count_plain(segments: Sequence[str]) -> int:
 
 
 def choose_held(held: Iterable[str], understood: Sequence[UnderstoodWord]) -> Sequence[str]:
-    """Return which reservations words name, of those that are held; else what was understood.
+    """Return the held reservations that the words name; else the patterns of the words.
 
-    What exists may have changed since they were made, and a message names them from the root.
+    Files may have changed since the reservations were made, and messages name them from the root.
     """
     names = list(held)
     chosen: list[str] = []
@@ -137,14 +139,14 @@ def choose_held(held: Iterable[str], understood: Sequence[UnderstoodWord]) -> Se
 
 
 def keep_held(held: Iterable[str], understood: Sequence[UnderstoodWord]) -> Sequence[str]:
-    """Return the patterns to reserve; one that is held already keeps its name."""
+    """Return the patterns to reserve; one that is already held keeps its spelling."""
     names = list(held)
     patterns = [text for one in understood for text in one.patterns]
     return list(dict.fromkeys((find_held([text], names) or [text])[0] for text in patterns))
 
 
 def count_files(workspace: Workspace, patterns: Iterable[str]) -> Sequence[CoveredPattern]:
-    """Count the files of the index that patterns cover now; nothing without git."""
+    """Count the files in git's index that patterns cover now; empty without git."""
     names = workspace.tracking.names()
     if names is None:
         return ()

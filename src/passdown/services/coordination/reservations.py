@@ -1,4 +1,4 @@
-"""Reserve files before they are edited, use them again, release them, and take over from the dead."""
+"""Reserve files before editing, renew and release reservations, and take over from dead sessions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 
 class ReservationRequest(NamedTuple):
-    """Which files are reserved, and for how long without a sign of life."""
+    """The files to reserve, and how long the session may then be silent."""
 
     patterns: Sequence[str]
     seconds: float
@@ -39,7 +39,7 @@ def reserve_files(workspace: Workspace, account: Account, request: ReservationRe
 
 
 def renew_reservations(workspace: Workspace, account: Account, patterns: Sequence[str]) -> Granted | Lost:
-    """Use reservations again: the named ones, or all."""
+    """Renew reservations: the named ones, or all."""
     coordination = join_project(workspace, account)
     held = _choose(account, patterns)
     outcome = coordination.leases.renew(make_id(workspace), account.session, held)
@@ -50,7 +50,7 @@ def renew_reservations(workspace: Workspace, account: Account, patterns: Sequenc
 def renew_edited(
     workspace: Workspace, account: Account, coordination: Coordination, paths: Sequence[str]
 ) -> None:
-    """Use the reservations of a session again whose files it edited (C80)."""
+    """Renew the reservations of a session whose files it edited (C80)."""
     found = [
         Fenced(one.resource, one.fence)
         for one in coordination.leases.leases(account.session)
@@ -61,7 +61,7 @@ def renew_edited(
 
 
 def _covers(name: str, paths: Sequence[str]) -> bool:
-    pattern = parse_pattern(name, ignores_case=True)  # one's own may be used a little more than needed
+    pattern = parse_pattern(name, ignores_case=True)  # renewing a little more than needed is harmless
     return any(matches(pattern, path) for path in paths)
 
 
@@ -78,9 +78,9 @@ def release_files(workspace: Workspace, account: Account, patterns: Sequence[str
 
 
 def take_over(workspace: Workspace, account: Account, name: str, *, force: bool = False) -> Granted | Held:
-    """Take a task, or all that an agent holds, from a session without signs of life (C82).
+    """Take a task, or everything that an agent holds, from a silent session (C82).
 
-    Only a person may take it from a session that is alive. A tracker outside is told whose its tasks are now.
+    Only a person may take it from a live session. An outside tracker is told who has its tasks now.
     """
     with changing(workspace, account):
         coordination = join_project(workspace, account)
@@ -99,9 +99,9 @@ def take_over(workspace: Workspace, account: Account, name: str, *, force: bool 
 def owe_moves(
     workspace: Workspace, account: Account, coordination: Coordination, tasks: Sequence[str], after: str
 ) -> Mapping[str, str]:
-    """Write down, with the operation that gives tasks to a session, that a tracker outside must be told.
+    """Record, with the operation that gives tasks to a session, that an outside tracker must be told.
 
-    Return the id of each of these operations by its task. What is on the board needs none.
+    Return the ids of these operations by task. Tasks on the board need none.
     """
     found: dict[str, str] = {}
     for task in tasks if is_outside(workspace) else ():
@@ -114,7 +114,7 @@ def owe_moves(
 def move_tasks(
     workspace: Workspace, account: Account, moves: Mapping[str, str], fences: Mapping[str, int]
 ) -> None:
-    """Tell a tracker outside that tasks are this session's now; if it does not answer, it is told later."""
+    """Assign tasks to this session in an outside tracker; if it does not answer, that is queued."""
     for task, op in moves.items():
         held = Fenced(Resource(TASK, task), fences.get(task, 0))
         try:
@@ -127,18 +127,18 @@ def move_tasks(
 
 
 def list_reservations(coordination: Coordination) -> Sequence[HeldResource]:
-    """List the files that are held now, by path."""
+    """List the current reservations, sorted by path."""
     found = [one for one in coordination.leases.leases() if one.resource.kind == PATH and one.left > 0]
     return sorted(found, key=lambda one: one.resource.name)
 
 
 def _clean(request: ReservationRequest) -> Sequence[str]:
-    """Return the patterns in their usual form."""
+    """Return the patterns in normal form."""
     if not request.patterns:
         raise UsageError("name the files to reserve", hint="like `passdown reserve src/app.py docs/`")
     found = [parse_pattern(text) for text in request.patterns]
     if not request.everything and any(one.is_everything for one in found):
-        raise UsageError("this reserves every file of the project", hint="confirm it with --all")
+        raise UsageError("this reserves every file of the project", hint="add --all to confirm")
     return list(dict.fromkeys(one.text for one in found))
 
 
@@ -149,7 +149,7 @@ def _choose(account: Account, patterns: Iterable[str]) -> Sequence[Fenced]:
 
 
 def _find_held(coordination: Coordination, name: str) -> Sequence[Resource]:
-    """Return what a name stands for: a task, or all that an agent holds."""
+    """Return what a name stands for: a task, or everything that an agent holds."""
     is_leased = any(one.resource == Resource(TASK, name) for one in coordination.leases.leases())
     if is_leased or coordination.tasks.find(name) is not None:
         return [Resource(TASK, name)]

@@ -1,4 +1,4 @@
-"""Add tasks, list them, change them, let one wait for another, and move them between boards."""
+"""Add, change, block, export and import tasks."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ _LONGEST_TITLE: Final = 200
 
 
 class TaskChange(NamedTuple):
-    """What is changed about a task; None leaves a field as it is."""
+    """The changes to a task; None leaves a field unchanged."""
 
     title: str | None = None
     body: str | None = None
@@ -45,7 +45,7 @@ class TaskChange(NamedTuple):
 
 
 def is_outside(workspace: Workspace) -> bool:
-    """Return whether the tracker is a program of its own, which may be away, and not the board."""
+    """Return whether the tracker is a separate program, which may not answer, instead of the board."""
     if workspace.settings.tracker.kind is TrackerChoice.BOARD:
         return False
     try:
@@ -55,7 +55,7 @@ def is_outside(workspace: Workspace) -> bool:
 
 
 def add_task(workspace: Workspace, account: Account | None, task: Task, after: Sequence[str]) -> Task:
-    """Add a task, which may wait for others; without an id it is given one."""
+    """Add a task, which may depend on others; without an id it gets one."""
     title = _clean_title(task.title)
     _require_priority(task.priority)
     tracker = workspace.tracker
@@ -68,7 +68,7 @@ def add_task(workspace: Workspace, account: Account | None, task: Task, after: S
 
 
 def change_task(workspace: Workspace, account: Account | None, name: str, change: TaskChange) -> Task:
-    """Change what a task says, or open it again after it was blocked."""
+    """Change the fields of a task, or reopen it after it was blocked."""
     board = require_board(workspace)
     task = require_task(workspace.tracker, name).task
     if change.priority is not None:
@@ -87,7 +87,7 @@ def change_task(workspace: Workspace, account: Account | None, name: str, change
 
 
 def block_task(workspace: Workspace, account: Account | None, name: str, by: str) -> TaskStored | Circle:
-    """Let a task wait until another one is closed."""
+    """Make a task depend on another until that is closed."""
     board = require_board(workspace)
     with changing(workspace, account):
         op = next_operation(workspace, OperationAction.BLOCK, f"{name} {by}")
@@ -95,7 +95,7 @@ def block_task(workspace: Workspace, account: Account | None, name: str, by: str
 
 
 def require_task(tracker: Tracker, name: str) -> TaskState:
-    """Return a task; raise a UsageError if there is none of this name."""
+    """Return a task; raise a UsageError if there is no task of this name."""
     found = tracker.find(name)
     if found is None:
         raise UsageError(f"there is no task {name}", hint="`passdown task list` lists them")
@@ -103,16 +103,16 @@ def require_task(tracker: Tracker, name: str) -> TaskState:
 
 
 def require_board(workspace: Workspace) -> Tasks:
-    """Return the tasks of the board; raise a UsageError if they are kept elsewhere."""
+    """Return the tasks of the board; raise a UsageError if the project keeps them elsewhere."""
     about = workspace.tracker.about
     if about.kind != BOARD:
-        hint = "change them there; `passdown task list` shows them"
+        hint = "change the task there; `passdown task list` shows all"
         raise UsageError(f"the tasks of this project are kept in {about.name}", hint=hint)
     return workspace.coordination.tasks
 
 
 def export_tasks(workspace: Workspace) -> Iterator[str]:
-    """Give every task as a line of JSON, in the form that `bd export` writes."""
+    """Yield every task as a line of JSON, in the format of `bd export`."""
     for state in require_board(workspace).tasks(closed=True):
         task = state.task
         held = "in_progress" if task.is_held else task.state
@@ -134,17 +134,17 @@ def export_tasks(workspace: Workspace) -> Iterator[str]:
 
 
 class ImportedTasks(NamedTuple):
-    """What came of an import."""
+    """The result of an import."""
 
     added: int
     known: int
-    """Tasks whose id was there already; they were not changed."""
+    """How many ids already existed; those tasks were not changed."""
 
 
 def import_tasks(workspace: Workspace, account: Account | None, lines: Iterable[str]) -> ImportedTasks:
-    """Add the tasks of an export; a task whose id is known stays as it is.
+    """Add the tasks of an export; a task whose id exists stays unchanged.
 
-    All lines are read before the first task is added: a line that cannot be read adds none.
+    All lines are read before the first task is added, so one unreadable line means that none is added.
     """
     read = [_read_line(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     board = require_board(workspace)
@@ -208,10 +208,10 @@ def _waits(found: object) -> Sequence[str]:
 def _clean_title(title: str) -> str:
     clean = one_line(" ".join(title.split()))
     if not clean:
-        raise UsageError("a task needs a title", hint='say it like `passdown task add "TITLE"`')
+        raise UsageError("a task needs a title", hint='write `passdown task add "TITLE"`')
     if len(clean) > _LONGEST_TITLE:
-        hint = f"use at most {_LONGEST_TITLE} characters, and --body for more"
-        raise UsageError(f"the title has {len(clean)} characters", hint=hint)
+        hint = f"use at most {_LONGEST_TITLE} characters, and --body for the rest"
+        raise UsageError(f"the title is too long ({len(clean)} characters)", hint=hint)
     return clean
 
 
@@ -222,7 +222,7 @@ def _require_priority(priority: int) -> None:
 
 
 def _free_id(workspace: Workspace, tracker: Tracker) -> str:
-    """Draw ids, each longer than the last, until one is free."""
+    """Return an unused random id; each attempt makes a longer one."""
     size = _ID_BYTES
     while True:
         name = f"t-{workspace.entropy.token(size).hex()}"

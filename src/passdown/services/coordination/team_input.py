@@ -1,4 +1,4 @@
-"""What a brief says about coordination: what the session holds, its mail, and what the team does."""
+"""The coordination part of a brief: the session's holds and messages, and what the team does."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -27,7 +27,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 _NAMES: Final = MappingProxyType({TASK: "task", PATH: "file"})
 _OLDEST: Final = 86_400.0
-"""How many seconds old a copy of what a server said may be: who worked yesterday says nothing."""
+"""The greatest age in seconds of a copy of a server's state; who worked yesterday is not news."""
 
 
 def read_team(
@@ -38,9 +38,9 @@ def read_team(
     told: Collection[str] = (),
     leases: Sequence[HeldResource] | None = None,
 ) -> TeamInput:
-    """Return what concerns a session, except messages it is told otherwise; nothing is marked as read.
+    """Return the news for a session, except messages that it is shown in another way; none is marked as read.
 
-    Whoever knows what all hold says so. Without a session, return what concerns everybody.
+    `leases` saves a query if the caller has them. Without a session, return the news for everybody.
     """
     if leases is None:
         leases = coordination.leases.leases()
@@ -72,10 +72,10 @@ def read_team(
 
 
 def read_copied_team(workspace: Workspace, account: Account | None) -> TeamInput | None:
-    """Return what a server said last about the team, as far as a copy in the clone has it (C77).
+    """Return the last known state of the team from the copy of a server's state in this clone (C77).
 
-    Who was at work then, and what was held, counts as such: the brief says how long ago that was. What the
-    session holds is what its journal says. None if there is no server, or no copy that is worth telling.
+    Sessions and holds are as they were then; the brief says how long ago that was. The session's own holds
+    are from its journal. None if there is no server, or no copy that is recent enough.
     """
     coordination = workspace.read_coordination() if workspace.has_server else None
     age = find_age(coordination) if coordination else None
@@ -102,7 +102,7 @@ def _describe_members(
     leases: Sequence[HeldResource],
     tasks: Sequence[TaskState],
 ) -> Iterator[TeamMember]:
-    """Describe sessions, the one that was heard last first; of those of this clone, only those that run."""
+    """Describe sessions, the last seen first; sessions of this clone only if they are live."""
     gone = {one.session for one in read_open(workspace) if not is_live(workspace, one)}
     titles = {one.task.task: one.task.title for one in tasks}
     now = workspace.now()
@@ -120,7 +120,7 @@ def _describe_members(
 
 
 def _list_ready(workspace: Workspace, tasks: Iterable[TaskState]) -> tuple[NamedTask, ...]:
-    """Name the first tasks that can be claimed; those in a tracker outside are not asked for here (C82)."""
+    """Return the first ready tasks; an outside tracker is not asked here (C82)."""
     ready = [NamedTask(one.task.task, one.task.title, one.task.role) for one in tasks if is_ready(one)]
     return tuple(ready[:MOST_READY]) if ready and not workspace.has_outside_tracker else ()
 

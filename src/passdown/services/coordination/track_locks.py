@@ -1,4 +1,4 @@
-"""The lock of a track: a lease, which the session that works on the track holds (C107)."""
+"""The lock of a track: a lease that the session working on the track holds (C107)."""
 
 from enum import StrEnum
 from typing import Final
@@ -13,7 +13,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 POLL_SECONDS: Final = 5.0
 LONGEST_WAIT: Final = 600.0
-"""For how many seconds another session is waited for."""
+"""How many seconds to wait for another session."""
 
 
 class LockChoice(StrEnum):
@@ -27,10 +27,10 @@ class LockChoice(StrEnum):
 def lock_track(
     workspace: Workspace, account: Account, track: str, choice: LockChoice | None = None
 ) -> Granted | Held:
-    """Lock a track for a session; who has it already keeps it, and who gives no sign of life loses it.
+    """Lock a track for a session; it keeps a lock that it has, and a silent session loses its lock.
 
-    If another session has it, it is waited for, or it is taken, if that was chosen. Who continues works
-    beside the other session, without the lock.
+    If another session has the lock, `choice` decides: wait for it, take it by force, or continue beside that
+    session without the lock.
     """
     wanted = [Resource(TRACK, track)]
     if choice is LockChoice.FORCE:

@@ -1,4 +1,4 @@
-"""Go on with a tracker outside while the engine that sessions share is away, and settle it later (C86)."""
+"""Continue with an outside tracker while coordination is unavailable, and settle it later (C86)."""
 
 from contextlib import suppress
 
@@ -21,7 +21,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 
 class GoingOn:
-    """Lets a question to the engine fail if the tracker can decide alone, and says why it does.
+    """Suppresses a failure of the engine if an outside tracker can decide alone, with a warning.
 
     A process that may not write the engine's file is granted nothing, as on the board (C87).
     """
@@ -31,40 +31,43 @@ class GoingOn:
         self._workspace = workspace
 
     def __enter__(self) -> None:
-        """Begin to ask."""
+        """Start using the engine."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """Return whether to go on after an error."""
+        """Return whether to continue after an error."""
         if not is_away(error) or not is_outside(self._workspace):
             return False
-        self._workspace.warn(f"the tracker alone decides: {error}")
+        self._workspace.warn(f"only the tracker decides for now: {error}")
         return True
 
 
 def name_held(workspace: Workspace, account: Account, wish: ClaimWish) -> ClaimWish:
-    """Name the tasks of a session that names none, as the engine does; not those that it has no more."""
+    """Fill in the tasks of a session that names none, as the engine would; only those that it still has."""
     if wish.tasks or wish.another:
         return wish
     worker = find_worker(workspace, account)
-    names = sorted(account.claims, key=lambda name: name != account.task)  # the current one stays that
+    names = sorted(account.claims, key=lambda name: name != account.task)  # the current task stays first
     found = [state for task in names if (state := workspace.tracker.find(task)) is not None]
     own = [one.task for one in found if worker.is_called(one.agent) and one.task.state != CLOSED]
     return wish._replace(tasks=tuple(one.task for one in own))
 
 
 def record_unfenced_close(workspace: Workspace, account: Account, task: str) -> Account:
-    """Write down that a task is closed, and that nobody could release it and the session's files."""
+    """Record that a task was closed while its lease and the session's files could not be released."""
     known = () if task in account.unreleased else list_closed_unfenced(account, task)
     return update_ledger(workspace, account, known).account
 
 
 def settle_unfenced(workspace: Workspace, account: Account) -> Account:
-    """Ask for the leases of what a session claimed without them, and release what it closed.
+    """Get the leases of tasks that a session claimed without them, and release what it closed.
 
-    Who holds what is refused is told, at every verb until the task is closed or given back. While the engine
-    is away, nothing changes.
+    If another session holds such a task, every command says so until the task is closed or given back. While
+    the engine is unavailable, nothing changes.
     """
-    with suppress(StorageError), changing(workspace, account):  # a verb that needs the engine says so itself
+    with (
+        suppress(StorageError),
+        changing(workspace, account),
+    ):  # a command that needs the engine reports this itself
         coordination = join_project(workspace, account)
         for task in account.unreleased:
             released = release_task(workspace, account, coordination, task)
@@ -78,21 +81,21 @@ def settle_unfenced(workspace: Workspace, account: Account) -> Account:
 
 
 def _ask(workspace: Workspace, account: Account, coordination: Coordination, task: str) -> str:
-    """Ask for the lease of a task; return what came of it."""
+    """Ask for the lease of a task; return the outcome in words."""
     seconds = workspace.settings.coordination.lease_minutes * 60.0
     wanted = [Resource(TASK, task)]
     op = next_operation(workspace, OperationAction.RESERVE, task)
     found = coordination.leases.acquire(op, account.session, wanted, seconds)
     if isinstance(found, Held):
         holder = tell_holder(found.name, found.held, found.agent, found.left)
-        return f"{holder}; you hold it only in the tracker"
-    return f"{task} is fenced now"
+        return f"{holder}; you have it only in the tracker"
+    return f"your claim of {task} is confirmed"
 
 
 def release_task(
     workspace: Workspace, account: Account, coordination: Coordination, task: str
 ) -> tuple[str, ...]:
-    """Release a task and the files of a session, as closing it does; return the paths."""
+    """Release a task and the files of its session, as a close does; return the paths."""
     released: list[str] = []
     for lease in coordination.leases.leases(account.session):
         kind, name = lease.resource

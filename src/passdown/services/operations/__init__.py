@@ -1,1 +1,1 @@
-"""Changes of what sessions share: written down before they are made, and finished whatever dies (C142)."""
+"""Changes to shared state: recorded before they are made, and finished even after a crash (C142)."""

@@ -1,4 +1,4 @@
-"""Write down what is changed before it is, and what came of it, with the facts that it states (C142)."""
+"""Record a change before it is made, and its outcome together with the facts that it states (C142)."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,30 +26,30 @@ from passdown.services.sessions.journals import make_line, read_account
 from passdown.services.workspace.workspaces import Workspace
 
 NO_SESSION: Final = "-"
-"""The journal of whoever has no session."""
+"""The journal of a person without a session."""
 
 _LONGEST_ERROR: Final = 300
 
 
 def journal_of(session: str) -> str:
-    """Return the name of the journal that has the operations of a session, or of whoever has none."""
+    """Return the name of the journal for the operations of a session, or of a person without one."""
     return session or NO_SESSION
 
 
 def make_id(workspace: Workspace) -> str:
-    """Make an id that no operation has; that of a call which states no fact is not written down (C142)."""
+    """Return a new operation id; calls that state no fact use one without recording it (C142)."""
     return make_operation(workspace.clock.now(), workspace.entropy.token(RANDOM_BYTES))
 
 
 def next_operation(workspace: Workspace, action: OperationAction, subject: str) -> str:
-    """Return the id of the next operation of the command that runs."""
+    """Return the id of the next operation of the running command."""
     verb = workspace.verb
     verb.id = verb.id or make_id(workspace)
     return verb.next_id(action.value, subject)
 
 
 def sign(workspace: Workspace, operation: SharedOperation) -> SharedOperation:
-    """Return an operation with who wants it: the session's agent, and the command that runs."""
+    """Return an operation with its origin: the session's agent and the running command."""
     verb = workspace.verb
     verb.id = verb.id or make_id(workspace)
     agent = read_account(workspace, operation.session).agent if operation.session else ""
@@ -57,16 +57,17 @@ def sign(workspace: Workspace, operation: SharedOperation) -> SharedOperation:
 
 
 def owe(workspace: Workspace, operation: SharedOperation) -> None:
-    """Let an operation be written down together with the next one, which it must follow."""
+    """Record an operation together with the next one, which it must follow."""
     workspace.verb.owed.append(operation)
 
 
 def write_down(workspace: Workspace, operation: SharedOperation) -> SharedOperation:
-    """Write down what is wanted; from here on it is not lost.
+    """Record an operation before it is made; from here on it is not lost.
 
-    1. What must follow it is written in the same write, before it: without the last line nothing is wanted.
-    2. What the command has written down before, or the one that it repeats, is not written again. That can be
-       what must follow alone, if the last line was lost.
+    1. Operations that must follow it are written before it in the same write: they count only with the last
+       line.
+    2. Operations that this command, or the command that it repeats, has recorded are not written again. If
+       the last line was lost, only the ones that must follow are known.
     """
     verb = workspace.verb
     known = {one.id: one for one in verb.known} | verb.begun
@@ -76,7 +77,9 @@ def write_down(workspace: Workspace, operation: SharedOperation) -> SharedOperat
         try:
             append(workspace, operation.session, wanted)
         except StorageError:
-            workspace.open_engine().members.beat(())  # one that may not be written says what to do about it
+            workspace.open_engine().members.beat(
+                ()
+            )  # a read-only engine raises an error that says what to do
             raise
     known |= {one.id: one for one in wanted}
     verb.begun |= {one.id: known[one.id] for one in (*owed, operation)}
@@ -84,7 +87,7 @@ def write_down(workspace: Workspace, operation: SharedOperation) -> SharedOperat
 
 
 def append(workspace: Workspace, session: str, wanted: Sequence[SharedOperation]) -> None:
-    """Append what is wanted to a journal, in one write."""
+    """Append operations to a journal, in one write."""
     facts = [fact for one in wanted for fact in make_wish(one)]
 
     def make(seq: int) -> Sequence[JournalLine]:
@@ -102,7 +105,7 @@ def settle(
     facts: Sequence[NewFact] = (),
     agent: str = "",
 ) -> SharedOperation:
-    """Write down what came of an attempt, in one write with the facts that it states, which come first."""
+    """Record the outcome of an attempt, in one write after the facts that it states."""
     shown = one_line(error)[:_LONGEST_ERROR]
     tried_by = agent or operation.agent
     account = read_account(workspace, operation.session) if facts else Account()
@@ -125,34 +128,34 @@ def settle(
 
 
 def _find_provenance(fact: NewFact) -> Provenance:
-    """Return how a fact is known that came of an operation: the goal was not said, it is a task's title."""
+    """Return the provenance of a fact from an operation: a goal is observed if it is a task's title."""
     is_title = fact.kind is FactKind.GOAL and fact.key == CLAIMED
     return Provenance.OBSERVED if is_title else Provenance.STATED
 
 
 def abandon(workspace: Workspace, operation: SharedOperation, agent: str, error: str = "") -> SharedOperation:
-    """Write down that nobody tries an operation again."""
+    """Record that an operation is not tried again."""
     return settle(workspace, operation, Outcome.ABANDONED, error=error, agent=agent)
 
 
 def drop(workspace: Workspace, op: str) -> None:
-    """Write down that an operation which the command has begun is not made after all."""
+    """Record that an operation of this command is not made after all."""
     begun = workspace.verb.begun.get(op)
     if begun is not None and begun.is_open:
         settle(workspace, begun, Outcome.NOT_MADE)
 
 
 def read_recorded(workspace: Workspace, session: str) -> Sequence[SharedOperation]:
-    """Return the operations that a journal has, the oldest first."""
+    """Return the operations in a journal, the oldest first."""
     owner = "" if session == NO_SESSION else session
     return read_operations(owner, workspace.journals.read(journal_of(session)))
 
 
 def note_answered(workspace: Workspace) -> None:
-    """Write down that the command printed what came of its operations; call it only after that.
+    """Record that the command printed the outcome of its operations; call it only after that.
 
-    The same words typed after this are meant anew. If it cannot be written, the same words within ten minutes
-    repeat the answer.
+    The same words typed after this are a new command. If this cannot be recorded, the same words within ten
+    minutes repeat the answer.
     """
     begun = [*workspace.verb.begun.values()]
     if not begun:

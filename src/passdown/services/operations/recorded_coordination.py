@@ -1,7 +1,7 @@
-"""The engine that sessions share, with every change written down before it is made (C142).
+"""The coordination engine, with every change recorded before it is made (C142).
 
-Whoever changes something through a workspace gets this one, so that nobody can forget it. What only tells
-that a session lives, or reads, goes straight to the engine.
+All changes through a workspace come here, so that none is missed. Reads and signs of life go straight to the
+engine.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,25 +27,25 @@ from passdown.services.sessions.journals import read_account
 from passdown.services.workspace.workspaces import Workspace
 
 _REFUSALS: Final = (Held, Lost, NothingReady, NobodyThere, Circle, OfferGone, StillAlive)
-"""The answers that leave no trace: trying again with the same id may have another one."""
+"""The outcomes that the engine does not store: a repeat with the same id may have another one."""
 
-_UNSURE: Final = "Run the same command again: what was done is not done twice."
+_UNSURE: Final = "Run the same command again; nothing is done twice."
 T = TypeVar("T")
 
 
 class Recorder:
-    """Writes down what the engine is asked for, and what came of it."""
+    """Records the changes to the engine and their outcomes."""
 
     def __init__(self, workspace: Workspace, history: History | None = None) -> None:
-        """Write to the journals of a workspace; a tracker outside has no history."""
+        """Write to the journals of a workspace; an outside tracker has no history."""
         self.workspace = workspace
         self._history = history
 
     def perform(self, wanted: SharedOperation, call: Callable[[], T]) -> T:
-        """Make a change that is written down first.
+        """Record a change, then make it.
 
-        1. If nobody knows whether it was made, it stays open: the next command finishes it.
-        2. An engine that could not be asked has not made it.
+        1. If it is unknown whether it was made, it stays open and the next command finishes it.
+        2. If the engine could not be asked, it was not made.
         """
         operation = write_down(self.workspace, wanted)
         try:
@@ -63,7 +63,7 @@ class Recorder:
         return outcome
 
     def record(self, operation: SharedOperation, outcome: object) -> SharedOperation:
-        """Write down what came of an operation, with the facts that it states, unless that is known."""
+        """Record the outcome of an operation with the facts that it states, unless it is settled."""
         if not operation.is_open:
             return operation
         if isinstance(outcome, _REFUSALS):
@@ -71,7 +71,7 @@ class Recorder:
         if isinstance(outcome, Accepted):
             from passdown.services.handover.handoffs import make_offer_review, resume_handoff  # few need it
 
-            # What the offer passes on is stated as often as it is needed: what is known is not said again.
+            # Repeating this is safe: facts of the offer that are already known are not stated again.
             account = read_account(self.workspace, operation.session)
             resume_handoff(self.workspace, make_offer_review(self.workspace, outcome.offer), account)
         made = outcome.task if isinstance(outcome, Task) else ""
@@ -81,14 +81,14 @@ class Recorder:
         return settle(self.workspace, found, Outcome.DONE, facts=facts)
 
     def _find_position(self, op: str) -> int:
-        with suppress(StorageError):  # it was made; where, only helps to rebuild a lost file
+        with suppress(StorageError):  # the change was made; its position only helps to rebuild a lost file
             return self._history.find(op) if self._history else 0
         return 0
 
     def wanted(
         self, action: OperationAction, op: str, session: str, subject: str = "", **values: object
     ) -> SharedOperation:
-        """Describe a change of the engine, with all that it takes to make it again."""
+        """Return a change of the engine as an operation, with everything needed to repeat it."""
         return SharedOperation(
             id=op,
             action=action,
@@ -100,7 +100,7 @@ class Recorder:
 
 
 def _list_facts(account: Account, operation: SharedOperation, outcome: object) -> Sequence[NewFact]:
-    """Return the facts that an outcome states: what the session holds now, or no longer, and what is done."""
+    """Return the facts that an outcome states: what the session holds now or no longer, and what is done."""
     match outcome:
         case Granted() | Claimed() | Accepted():
             tasks = outcome.tasks if isinstance(outcome, Claimed) else ()
@@ -121,7 +121,7 @@ def _list_facts(account: Account, operation: SharedOperation, outcome: object) -
 
 
 def describe_message(workspace: Workspace, op: str, message: NewMessage) -> SharedOperation:
-    """Describe the sending of a message."""
+    """Return the sending of a message as an operation."""
     left_out = {"content", "sender", "to"}
     values = {name: value for name, value in message._asdict().items() if name not in left_out}
     return SharedOperation(
@@ -140,33 +140,33 @@ def _name_all(resources: Sequence[Resource]) -> str:
 
 
 class RecordedMembers:
-    """`Members`; only to inherit gives a session something."""
+    """`Members`; only `inherit` grants something and is recorded."""
 
     def __init__(self, recorder: Recorder, members: Members) -> None:
-        """Record the changes of one part of the engine."""
+        """Record the changes to one part of the engine."""
         self._recorder = recorder
         self._members = members
         self.join, self.beat, self.leave = members.join, members.beat, members.leave
         self.members = members.members
 
     def inherit(self, op: str, session: str, dead: str) -> Inherited | StillAlive:
-        """Move what a session without signs of life holds."""
+        """Move what a silent session holds."""
         wanted = self._recorder.wanted(OperationAction.INHERIT, op, session, dead)
         return self._recorder.perform(wanted, lambda: self._members.inherit(op, session, dead))
 
 
 class RecordedLeases:
-    """`Leases`; what is granted, released and taken over is written down."""
+    """`Leases`; grants, releases and takeovers are recorded."""
 
     def __init__(self, recorder: Recorder, leases: Leases) -> None:
-        """Record the changes of one part of the engine."""
+        """Record the changes to one part of the engine."""
         self._recorder = recorder
         self._leases = leases
         self.renew, self.check, self.judge = leases.renew, leases.check, leases.judge
         self.leases = leases.leases
 
     def acquire(self, op: str, session: str, wanted: Sequence[Resource], ttl: float) -> Granted | Held:
-        """Grant all that is wanted, or nothing."""
+        """Grant all or none."""
         operation = self._recorder.wanted(
             OperationAction.RESERVE, op, session, _name_all(wanted), wanted=list(wanted), seconds=ttl
         )
@@ -179,7 +179,7 @@ class RecordedLeases:
         return self._recorder.perform(operation, lambda: self._leases.release(op, session, held))
 
     def take_over(self, op: str, session: str, wanted: Sequence[Resource], *, force: bool) -> Granted | Held:
-        """Take resources from sessions without signs of life, or from any session by force."""
+        """Take resources from silent sessions, or from any session by force."""
         operation = self._recorder.wanted(
             OperationAction.TAKE_OVER, op, session, _name_all(wanted), wanted=list(wanted), force=force
         )
@@ -189,10 +189,10 @@ class RecordedLeases:
 
 
 class RecordedTasks:
-    """`Tasks`; a command usually changes them through the tracker, which is recorded by itself."""
+    """`Tasks`; commands usually change them through the tracker, which records its own changes."""
 
     def __init__(self, recorder: Recorder, tasks: Tasks) -> None:
-        """Record the changes of one part of the engine."""
+        """Record the changes to one part of the engine."""
         self._recorder = recorder
         self._tasks = tasks
         self.find, self.tasks = tasks.find, tasks.tasks
@@ -206,7 +206,7 @@ class RecordedTasks:
     def claim(
         self, op: str, session: str, tasks: Sequence[str], *, role: str = "", another: bool = False
     ) -> Claimed | Held | NothingReady:
-        """Claim the named tasks, all or none, or the first that is ready."""
+        """Claim the named tasks, all or none, or the first ready one."""
         operation = self._recorder.wanted(OperationAction.CLAIM, op, session, " ".join(tasks))
         return self._recorder.perform(
             operation, lambda: self._tasks.claim(op, session, tasks, role=role, another=another)
@@ -224,7 +224,7 @@ class RecordedTasks:
         return self._recorder.perform(wanted, lambda: self._tasks.note(op, session, task, text))
 
     def give_back(self, op: str, session: str, held: Fenced) -> TaskStored | Lost:
-        """Let others claim a task that the session holds."""
+        """Give up a task that the session holds, so that others can claim it."""
         wanted = self._recorder.wanted(OperationAction.GIVE_BACK, op, session, held.resource.name)
         operation = replace(wanted, fence=held.fence)
         return self._recorder.perform(operation, lambda: self._tasks.give_back(op, session, held))
@@ -236,32 +236,32 @@ class RecordedTasks:
         return self._recorder.perform(operation, lambda: self._tasks.change(op, session, task))
 
     def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | Circle:
-        """Let a task wait until another is closed."""
+        """Make a task depend on another until that is closed."""
         operation = self._recorder.wanted(OperationAction.BLOCK, op, session, task, other=other)
         return self._recorder.perform(operation, lambda: self._tasks.wait_for(op, session, task, other))
 
 
 class RecordedMessages:
-    """`Messages`; what is sent is written down."""
+    """`Messages`; sent messages are recorded."""
 
     def __init__(self, recorder: Recorder, messages: Messages) -> None:
-        """Record the changes of one part of the engine."""
+        """Record the changes to one part of the engine."""
         self._recorder = recorder
         self._messages = messages
         self.waiting, self.acknowledge = messages.waiting, messages.acknowledge
         self.expire = messages.expire
 
     def send(self, op: str, message: NewMessage) -> Sent | NobodyThere:
-        """Put a message into the inbox of everybody who has the address."""
+        """Put a message into the inbox of every session that has the address."""
         wanted = describe_message(self._recorder.workspace, op, message)
         return self._recorder.perform(wanted, lambda: self._messages.send(op, message))
 
 
 class RecordedOffers:
-    """`Offers`; every change is written down."""
+    """`Offers`; every change is recorded."""
 
     def __init__(self, recorder: Recorder, offers: Offers) -> None:
-        """Record the changes of one part of the engine."""
+        """Record the changes to one part of the engine."""
         self._recorder = recorder
         self._offers = offers
         self.offers = offers.offers
@@ -274,17 +274,17 @@ class RecordedOffers:
         return self._recorder.perform(operation, lambda: self._offers.offer(op, offer))
 
     def accept(self, op: str, session: str, offer: str) -> Accepted | OfferGone:
-        """Move task, files and unread mail to the session."""
+        """Move task, files and unread messages to the session."""
         operation = self._recorder.wanted(OperationAction.ACCEPT, op, session, offer)
         return self._recorder.perform(operation, lambda: self._offers.accept(op, session, offer))
 
     def decline(self, op: str, session: str, offer: str) -> OfferEnded | OfferGone:
-        """Refuse an offer."""
+        """Decline an offer."""
         operation = self._recorder.wanted(OperationAction.DECLINE, op, session, offer)
         return self._recorder.perform(operation, lambda: self._offers.decline(op, session, offer))
 
     def withdraw(self, op: str, session: str, offer: str) -> OfferEnded | OfferGone:
-        """Take an offer of one's own back."""
+        """Withdraw an offer of the session itself."""
         operation = self._recorder.wanted(OperationAction.WITHDRAW, op, session, offer)
         return self._recorder.perform(operation, lambda: self._offers.withdraw(op, session, offer))
 
@@ -293,7 +293,7 @@ class RecordedCoordination:
     """`Coordination` of one project, with every change in the journal of the session that makes it."""
 
     def __init__(self, workspace: Workspace, engine: Coordination) -> None:
-        """Record the changes of an engine."""
+        """Record the changes to an engine."""
         recorder = Recorder(workspace, engine.history)
         self.engine = engine.engine
         self.history = engine.history

@@ -1,10 +1,12 @@
-"""The tracker, with every change written down before it is made, and tried three times (C99, C142, R189).
+"""The tracker, with every change recorded before it is made and tried three times (C99, C142, R189).
 
-Whoever changes a task through a workspace gets this one, so that nobody can forget it. The board is part of
-the engine that sessions share; a tracker outside may be away, and then what is safe to repeat waits for it.
+All changes to tasks through a workspace come here, so that none is missed. The board is part of the engine
+that sessions share; an outside tracker may not answer, and then changes that are safe to repeat are queued.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import MappingProxyType
 from typing import Final, TypeVar, cast
 
 from passdown.core.coordination.leases import Fenced, Held, Lost
@@ -48,19 +50,30 @@ from passdown.services.operations.recorded_coordination import Recorder
 from passdown.services.workspace.workspaces import Workspace
 
 BOARD: Final = "board"
-"""The kind of tracker that is part of the engine."""
+"""The kind of the tracker that is part of the engine."""
 
 LONGEST_NOTE: Final = 60_000
-"""How many bytes a note may have: more does not fit into every tracker, nor into every command line."""
+"""The most bytes of a note: more does not fit into every tracker or every command line."""
+
+_QUEUED: Final = MappingProxyType(
+    {
+        OperationAction.UPDATE: "the note on ",
+        OperationAction.CLOSE: "the close of ",
+        OperationAction.GIVE_BACK: "the release of ",
+        OperationAction.MOVE: "the takeover of ",
+        OperationAction.SYNC: "the sync",
+    }
+)
+"""The words for a queued change, before its task."""
 
 T = TypeVar("T")
 
 
 class RecordedTracker:
-    """A `Tracker` that writes down what it is asked for, and what came of it."""
+    """A `Tracker` that records its changes and their outcomes."""
 
     def __init__(self, workspace: Workspace) -> None:
-        """Record the changes of the tracker of a workspace; one that cannot be opened is away."""
+        """Record changes to the tracker of a workspace; one that cannot be opened counts as unavailable."""
         self._workspace = workspace
         self._found: dict[str, TaskState] = {}
 
@@ -70,7 +83,7 @@ class RecordedTracker:
 
     @property
     def about(self) -> TrackerInfo:
-        """What it is, and what it can do."""
+        """Its kind and name, and what it can do."""
         return self._tracker.about
 
     def tasks(self, listing: Listing, worker: Worker = NOBODY) -> Sequence[TaskState]:
@@ -85,7 +98,7 @@ class RecordedTracker:
         return found
 
     def create(self, op: Operation, worker: Worker, task: Task, after: Sequence[str] = ()) -> Task:
-        """Add a task; one that was made before is not made again."""
+        """Add a task, unless an interrupted command has added it."""
         wanted = self._wanted(OperationAction.CREATE, op, worker, task.task)
         values = f'{{"task":{dump_outcome(task)},"after":{dump(list(after))}}}'
         wanted = replace(wanted, values=values)
@@ -113,19 +126,19 @@ class RecordedTracker:
         )
 
     def give_back(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:
-        """Let others claim a task that the session holds."""
+        """Give up a task that the session holds, so that others can claim it."""
         wanted = self._wanted(OperationAction.GIVE_BACK, op, worker, held.resource.name)
         wanted = replace(wanted, fence=held.fence)
         return self._perform(wanted, lambda op: self._tracker.give_back(op, worker, held))
 
     def move(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost | Held:
-        """Say everywhere that a task is the session's, which has its lease already."""
+        """Assign a task to the session, which already has its lease."""
         wanted = self._wanted(OperationAction.MOVE, op, worker, held.resource.name)
         wanted = replace(wanted, fence=held.fence)
         return self._perform(wanted, lambda op: self._tracker.move(op, worker, held))
 
     def sync(self, worker: Worker, *, push: bool = False) -> str:
-        """Exchange tasks with others."""
+        """Sync the tracker with its remote."""
         if self._is_board():
             return self._tracker.sync(worker, push=push)
         op = Operation(next_operation(self._workspace, OperationAction.SYNC, ""))
@@ -137,7 +150,10 @@ class RecordedTracker:
     ) -> SharedOperation:
         """Describe a change; raise a UsageError if its note is too long."""
         if len(note.encode("utf-8", "surrogatepass")) > LONGEST_NOTE:
-            raise UsageError(f"the note has over {LONGEST_NOTE} bytes", hint="Put longer text into a file.")
+            raise UsageError(
+                f"the note is longer than {LONGEST_NOTE:,} bytes",
+                hint="Put the text into a file and name it.",
+            )
         return SharedOperation(
             id=op.id,
             action=action,
@@ -149,7 +165,7 @@ class RecordedTracker:
         )
 
     def _perform(self, wanted: SharedOperation, act: Callable[[Operation], T]) -> T:
-        """Change the tracker: at once on the board, else at once, after 1 s and after 2 s."""
+        """Make a change: once on the board; in an outside tracker at once, after 1 s and after 2 s."""
         if self._is_board():
             recorder = Recorder(self._workspace, self._workspace.open_engine().history)
             return recorder.perform(wanted, lambda: act(Operation(wanted.id)))
@@ -167,7 +183,7 @@ class RecordedTracker:
             return False
 
     def _find_made(self, operation: SharedOperation) -> Task | None:
-        """Return the task that the command which is repeated has made."""
+        """Return the task that an interrupted command has already added."""
         if operation.action is not OperationAction.CREATE or operation.outcome != Outcome.DONE:
             return None
         found = self._tracker.find(operation.result)
@@ -176,11 +192,11 @@ class RecordedTracker:
     def _try_all(self, operation: SharedOperation, act: Callable[[Operation], T]) -> T:
         """Try at most three times.
 
-        1. What the tracker refuses is settled, and raised.
-        2. What failed three times waits, if it is safe to repeat: the operation is open.
-        3. A claim or a new task is not repeated later: the last error is raised with exit code 1 (C16, R197),
-           with the hint that a new task may have been made, even if only the look for it failed since.
-        4. All tries end when the tracker has no time left (C148).
+        1. A refusal settles the operation and is raised.
+        2. A change that failed three times is queued if it is safe to repeat: the operation stays open.
+        3. A claim or a new task is not repeated later: the last error is raised with exit code 1 (C16, R197).
+           If a new task may have been made, the hint says so, even if a later attempt only failed to look.
+        4. All attempts end when the time for the tracker is used up (C148).
         """
         workspace = self._workspace
         was_begun, found = bool(operation.tries) or operation in workspace.verb.known, None
@@ -203,20 +219,29 @@ class RecordedTracker:
                 return answer
         if operation.action in REPLAYED:  # 2
             raise TrackerQueuedError(
-                f"the tracker did not answer; the {operation.action} is queued: {operation.key}"
+                f"{name_tracker(workspace)} did not answer; {_QUEUED[operation.action]}{operation.task} "
+                f"is queued ({operation.key}); the next command sends it"
             )
         operation = abandon(workspace, operation, operation.agent)  # 3
         tries = operation.tries - 1
         raise TrackerError(
             f"{operation.said} failed after {tries} attempt{'s' * (tries > 1)}: {operation.error}",
-            hint=(found.hint if found else "") or "Look at the task before you try again.",
+            hint=(found.hint if found else "") or "Check the task before you try again.",
         )
 
 
-def note_before(workspace: Workspace, tracker: Tracker, operation: SharedOperation) -> SharedOperation:
-    """Write down how a note begins, which tells later whether it was added, for a tracker without marks.
+def name_tracker(workspace: Workspace) -> str:
+    """Return the name of the tracker for messages, without its version."""
+    with suppress(TrackerError, StorageError):  # the name is only shown
+        about = workspace.open_tracker().about
+        return "the board" if about.kind == BOARD else about.name.partition(" ")[0]
+    return "the tracker"
 
-    Whoever cannot find that out has not tried: without it the note could be added twice, or never.
+
+def note_before(workspace: Workspace, tracker: Tracker, operation: SharedOperation) -> SharedOperation:
+    """Record the earlier note, which shows later whether a text was added, for a tracker without marks.
+
+    If the note cannot be read, there is no attempt: otherwise the text could be added twice, or never.
     """
     if operation.before or not operation.note or tracker.about.has_marks:
         return operation
@@ -228,7 +253,7 @@ def note_before(workspace: Workspace, tracker: Tracker, operation: SharedOperati
 
 
 def describe_move(workspace: Workspace, account: Account, op: str, task: str, after: str) -> SharedOperation:
-    """Describe that the tracker is told whose a task is, after the operation that gave it to a session."""
+    """Describe the change that assigns a task in the tracker, after the operation that moved its lease."""
     return SharedOperation(
         id=op,
         action=OperationAction.MOVE,
@@ -241,12 +266,12 @@ def describe_move(workspace: Workspace, account: Account, op: str, task: str, af
 
 
 def judge(error: PassdownError) -> Outcome:
-    """Return what an error of the tracker means for an operation."""
+    """Return the outcome that a tracker error means for an operation."""
     return Outcome.REFUSED if isinstance(error, TrackerRefusedError | UsageError) else Outcome.FAILED
 
 
 def _pick_told(action: OperationAction, before: PassdownError | None, error: PassdownError) -> PassdownError:
-    """Return the error whose hint is told: that of the latest, unless a task may have been made before it."""
+    """Return the error whose hint is shown: the latest, unless an earlier attempt may have added a task."""
     is_recoverable = isinstance(error, TrackerError) and error.is_recoverable
     if action is OperationAction.CREATE and isinstance(before, TrackerUnsureError) and is_recoverable:
         return before
@@ -254,7 +279,7 @@ def _pick_told(action: OperationAction, before: PassdownError | None, error: Pas
 
 
 def _may_try_again(action: OperationAction, error: PassdownError) -> bool:
-    """Return whether an attempt may follow at once; a new task is looked for before it is added again."""
+    """Return whether to try again at once; a new task is looked for before it is added again."""
     if action in {OperationAction.CLAIM, OperationAction.CREATE}:
         return isinstance(error, TrackerError) and error.is_recoverable
     return True

@@ -1,4 +1,4 @@
-"""Find the operations that are left: begun without an outcome, or waiting for the tracker."""
+"""Find the operations that are left: without an outcome, or queued for the tracker."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,12 @@ _NANOS: Final = 1_000_000_000
 
 
 def find_waiting(workspace: Workspace) -> Sequence[SharedOperation]:
-    """Return what waits for the tracker in all journals of the clone, in the order in which it is tried."""
+    """Return the queued tracker changes of all journals of the clone, in the order of their next attempt."""
     return plan_replay(find_open(workspace))
 
 
 def find_open(workspace: Workspace) -> Sequence[SharedOperation]:
-    """Return the operations of all journals of the clone that nothing settled, each journal's oldest first.
+    """Return the open operations of all journals of the clone, each journal's oldest first.
 
     A journal that had nothing left and has not grown since is not read again.
     """
@@ -54,19 +54,19 @@ def read_all(workspace: Workspace) -> Sequence[SharedOperation]:
 
 
 def find_operation(workspace: Workspace, name: str) -> SharedOperation:
-    """Return what waits under an id, or under the key that the seed's files give it; raise a UsageError."""
+    """Return the queued change with an id, or with a key of the seed's files; else raise a UsageError."""
     waiting = find_waiting(workspace)
     found = [one for one in waiting if one.id == name] or [one for one in waiting if one.key == name]
     if len(found) != 1:
         count = f"{len(found)} queued changes have" if found else "no queued change has"
         message = f"{count} the key {one_line(name)}"
-        raise UsageError(message, hint="Name the id that `passdown status --json` shows below `outbox`.")
+        raise UsageError(message, hint="`passdown status --json` lists the ids under `outbox`.")
     return found[0]
 
 
 def _read_settled(workspace: Workspace) -> Mapping[str, int]:
     for documents, path, _ in list_places(workspace, layout.SETTLED):
-        with suppress(StorageError, ValueError, RecursionError):  # it only saves reading
+        with suppress(StorageError, ValueError, RecursionError):  # this only saves time
             if documents.exists(path):
                 found: object = json.loads(documents.read(path))
                 members = cast("dict[str, object]", found) if isinstance(found, dict) else {}
@@ -75,8 +75,8 @@ def _read_settled(workspace: Workspace) -> Mapping[str, int]:
 
 
 def _write_settled(workspace: Workspace, settled: Mapping[str, int]) -> None:
-    """Remember which journals have nothing left; one that grew just now may grow at the same instant."""
+    """Remember which journals have nothing left, except recently changed ones, which may change unnoticed."""
     latest = int((workspace.clock.now().timestamp() - _SETTLE_SECONDS) * _NANOS)
     old = {name: at for name, at in settled.items() if at < latest}
-    with suppress(StorageError):  # it only saves reading
+    with suppress(StorageError):  # this only saves time
         write_local(workspace, layout.SETTLED, dump(old).encode())

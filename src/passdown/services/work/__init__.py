@@ -1,1 +1,1 @@
-"""The work itself: the tracker, loops, gates, test-first phases, checkpoints and contexts."""
+"""Work in a session: the tracker, loops, gates, test-first phases, checkpoints and contexts."""

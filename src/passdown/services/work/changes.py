@@ -1,4 +1,4 @@
-"""Read changes, sum them up, approve and finish them (C105); what people edit meanwhile is never lost."""
+"""Read, summarize, approve and finish changes (C105) without losing what people edit meanwhile."""
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
@@ -45,24 +45,24 @@ _ROUNDS: Final = 5
 
 @record
 class LoopSummary:
-    """A loop, in short."""
+    """A summary of a loop."""
 
     loop: Annotated[str, "Its name."]
     path: Annotated[str, "Its ledger, from the root."]
     turns: Annotated[int, "How many turns it has."]
-    waiting: Annotated[int, "How much feedback waits in it."]
+    waiting: Annotated[int, "How many feedbacks in it wait."]
     result: Annotated[str, "How the last implementation ended; empty for other loops."]
     last: Annotated[Turn | None, "Its last turn."] = None
-    last_at: Annotated[datetime | None, "When that was added."] = None
+    last_at: Annotated[datetime | None, "When that turn was added."] = None
 
 
 @record
 class ChangeSummary:
-    """A change, and where it goes on."""
+    """A summary of a change, and where it continues."""
 
-    facts: Annotated[ChangeFacts, "What is there of it."]
-    route: Annotated[LoopRoute, "Where it goes on."]
-    goes_on: Annotated[bool, "Whether an agent goes on to the next phase without asking."]
+    facts: Annotated[ChangeFacts, "What exists of it."]
+    route: Annotated[LoopRoute, "Where it continues."]
+    goes_on: Annotated[bool, "Whether an agent continues to the next phase without asking."]
     loops: Annotated[tuple[LoopSummary, ...], "Its loops."]
     changed: Annotated[int, "When anything of it last changed."]
 
@@ -71,10 +71,10 @@ class ChangeSummary:
 
 
 def read_change(workspace: Workspace, name: str) -> ChangeFacts:
-    """Return what is there of a change; raise a FormatError if its state cannot be read."""
+    """Return what exists of a change; raise a FormatError if its state cannot be read."""
     if not is_stream_name(name):
-        hint = "use kebab case without separators, like habit-tracker"
-        raise UsageError(f"{name[:60]!r} cannot be the name of a change", hint=hint)
+        hint = "use lower-case words joined by `-`, like habit-tracker"
+        raise UsageError(f"{name[:60]!r} is not a valid name for a change", hint=hint)
     files, documents = workspace.change_files.files(name), workspace.documents
     changes = workspace.settings.paths.loops
     specs = layout.change_paper(changes, name, layout.CHANGE_SPECS)
@@ -92,20 +92,20 @@ def read_change(workspace: Workspace, name: str) -> ChangeFacts:
 
 
 def need_change(workspace: Workspace, name: str) -> ChangeFacts:
-    """Return what is there of a change; raise a UsageError if there is no such change."""
+    """Return what exists of a change; raise a UsageError if there is no such change."""
     facts = read_change(workspace, name)
     if facts.state is None and not facts.loops:
         known = ", ".join(_list_names(workspace))
-        hint = f"the changes are {known}" if known else f"begin it: `passdown loop open {name} ideation`"
+        hint = f"the changes are {known}" if known else f"to start it: `passdown loop open {name} ideation`"
         raise UsageError(f"there is no change {name}", hint=hint)
     return facts
 
 
 def need_ledger(workspace: Workspace, name: str, loop: str) -> ChangeFacts:
-    """Return what is there of a change; raise a UsageError if it, or such a loop of it, does not exist."""
+    """Return what exists of a change; raise a UsageError if the change or its loop does not exist."""
     facts = need_change(workspace, name)
     if loop not in facts.loops:
-        hint = f"open it: `passdown loop open {name} {loop}`"
+        hint = f"to open it: `passdown loop open {name} {loop}`"
         if facts.loops:
             hint = f"its loops are {', '.join(sorted(facts.loops))}; {hint}"
         raise UsageError(f"{name} has no loop {loop}", hint=hint)
@@ -120,7 +120,7 @@ def _read_state(workspace: Workspace, name: str) -> ChangeState:
 
 
 def read_ledger(workspace: Workspace, change: str, loop: str) -> Loop:
-    """Read the ledger of a loop; one that is not there is empty."""
+    """Read the ledger of a loop; a missing one is empty."""
     data = workspace.change_files.read(change, layout.loop_file(loop)) or b""
     return parse_loop(data.decode("utf-8", "replace"))
 
@@ -129,13 +129,13 @@ def read_ledger(workspace: Workspace, change: str, loop: str) -> Loop:
 
 
 def summarize(workspace: Workspace, name: str) -> ChangeSummary:
-    """Return a change with its loops, and where it goes on; raise a UsageError if there is no such change."""
+    """Return a change with its loops and where it continues; raise a UsageError if it does not exist."""
     facts = need_change(workspace, name)
     return _sum_up(workspace, facts, find_settled(workspace, None, [name]))
 
 
 def list_changes(workspace: Workspace) -> Sequence[ChangeSummary]:
-    """Return every change, the one that changed last first; folders without a state or a ledger are none."""
+    """Return every change, the last changed first; a folder without state and ledgers is not a change."""
     changes = [read_change(workspace, name) for name in _list_names(workspace)]
     unfinished = [one.name for one in changes if one.phase is not ChangePhase.FINISHED]
     settled = find_settled(workspace, None, unfinished)
@@ -149,10 +149,10 @@ def _list_names(workspace: Workspace) -> Sequence[str]:
 
 
 def find_settled(workspace: Workspace, account: Account | None, changes: Collection[str]) -> Collection[str]:
-    """Return the feedback in ledgers that waits no longer though no turn names it, by the texts of the facts.
+    """Return the texts of feedback in ledgers that no turn names but that does not wait any more.
 
-    Somebody answered it otherwise, or a person dismissed it. The ledgers of `changes` are read even if they
-    were finished before.
+    It was answered in another way, or a person dismissed it. The ledgers of `changes` are read even if the
+    changes are finished.
     """
     unnamed = {item.text for item in read_loops(workspace, changes).items if not item.is_named}
     if not unnamed:
@@ -201,9 +201,9 @@ def _summarize_loop(
 
 
 def approve_change(workspace: Workspace, name: str) -> bool:
-    """Approve the proposal of a change, and return whether it was not approved before; only for a person.
+    """Approve the proposal of a change for a person; return False if it was already approved.
 
-    Raises a PassdownError if there is no such change, or nothing to approve; nothing is changed then.
+    Raises a PassdownError, without changing anything, if there is no such change or nothing to approve.
     """
     facts = need_change(workspace, name)
     refused = find_approval_refusal(facts)
@@ -221,9 +221,9 @@ def approve_change(workspace: Workspace, name: str) -> bool:
 
 
 def finish_change(workspace: Workspace, account: Account, name: str) -> bool:
-    """Finish a change, and return whether it was not finished before; all its files stay.
+    """Finish a change; return False if it was already finished. All its files stay.
 
-    Raises a PassdownError if something is left to do, or feedback waits; nothing is changed then.
+    Raises a PassdownError, without changing anything, if work is left or feedback waits.
     """
     facts = need_change(workspace, name)
     if facts.phase is ChangePhase.FINISHED:
@@ -248,7 +248,7 @@ def finish_change(workspace: Workspace, account: Account, name: str) -> bool:
 
 
 def revise_state(workspace: Workspace, facts: ChangeFacts, change: Callable[[str], str]) -> str:
-    """Revise the state of a change, and return its path; one that has none gets that of its ledgers first."""
+    """Edit the state of a change and return its path; a missing state is first made from its ledgers."""
     path = layout.change_state(workspace.settings.paths.loops, facts.name)
     if not workspace.documents.exists(path):
         state = facts.state or begin_state(facts)
@@ -258,7 +258,7 @@ def revise_state(workspace: Workspace, facts: ChangeFacts, change: Callable[[str
 
 
 def revise(workspace: Workspace, path: str, change: Callable[[str], str]) -> None:
-    """Revise a file that people edit; what somebody writes at that moment is revised instead of lost."""
+    """Edit a file that people edit too; if somebody writes it at that moment, their version is edited."""
     documents = workspace.documents
     data = documents.read(path, settled=True)
     for _ in range(_ROUNDS):
@@ -271,11 +271,11 @@ def revise(workspace: Workspace, path: str, change: Callable[[str], str]) -> Non
         data = displaced[-1]
         documents.replace(path, data)
         documents.displaced(path, displaced)
-    raise StorageError(f"{path} is being edited", hint="run the command again")
+    raise StorageError(f"somebody is editing {path}", hint="run the command again")
 
 
 def _decode(path: str, data: bytes) -> str:
-    """Return the text of a file that is about to be revised; raise a FormatError if that would lose bytes."""
+    """Return the text of a file to edit; raise a FormatError if decoding it would lose bytes."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Checkpoints of a piece of work: begin a phase, validate it, let it fail, and go on from it (C104, C155)."""
+"""Checkpoints: begin a phase, validate it, record its failure, and resume from it (C104, C155)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated
@@ -35,11 +35,11 @@ from passdown.services.workspace.workspaces import Workspace
 
 @record
 class SavedCheckpoint:
-    """A checkpoint that was saved."""
+    """A saved checkpoint."""
 
     update: LedgerUpdate
     stream: Annotated[str, "The stream document that shows it; empty without one."]
-    written: Annotated[WrittenEvent | None, "The event that tells it; None if another process published it."]
+    written: Annotated[WrittenEvent | None, "The event about it; None if another process published it."]
 
 
 def save_checkpoint(
@@ -47,15 +47,15 @@ def save_checkpoint(
 ) -> SavedCheckpoint:
     """Record the state of a phase; publish it, and show it in the stream document of the track (R90 to R93).
 
-    `tests` are those that were run for it, the last one last. With them go the files that git has seen change
-    since the session began. Raises a PassdownError if the document must be mended first; then nothing is
-    recorded.
+    `tests` are the tests that were run for it, the last one last. The files that git has seen change since
+    the session began are recorded too. Raises a PassdownError, without recording anything, if the document
+    must be repaired first.
     """
     path = find_own_stream(workspace, account, stream)
     said = [*map(_tell_test, tests), _tell_phase(workspace, account, phase, tests, path)]
     update = update_ledger(workspace, account, said)
     account = observe_files(workspace, update.account)
-    path = find_own_stream(workspace, account, stream)  # an edit of the ledger may bind another track
+    path = find_own_stream(workspace, account, stream)  # an edit of the ledger may have bound another track
     if path:
         update_stream(workspace, account, path)
     written = publish(workspace, account.session, kind="checkpoint", reason="checkpoint")
@@ -63,14 +63,14 @@ def save_checkpoint(
 
 
 def _tell_test(test: RanTest) -> NewFact:
-    named = (NAMED, "true")  # a checkpoint tells what to run (C102)
+    named = (NAMED, "true")  # a checkpoint names the command to run (C102)
     return NewFact(FactKind.TEST, test.command, str(test.code), others=(named, *tell_counts(test.counted)))
 
 
 def _tell_phase(
     workspace: Workspace, account: Account, phase: Phase, tests: Sequence[RanTest], path: str
 ) -> NewFact:
-    """Make the fact of a checkpoint, with the known name of its phase; secrets beside its text go."""
+    """Return the fact of a checkpoint with the known name of its phase; secrets are redacted."""
     stream = check_stream(workspace, path) if path else None
     known = from_stream(stream) if stream else Handoff()
     retries = _count_failures(account, phase, known)
@@ -96,7 +96,7 @@ def _count_failures(account: Account, phase: Phase, known: Handoff) -> int:
 
 
 def find_test(workspace: Workspace, account: Account) -> str:
-    """Return the command that tests the work: the session's last one, or that of its stream document."""
+    """Return the command that tests the work: the session's last test, or the one in its stream document."""
     if tests := account.of(FactKind.TEST):
         return tests[-1].text
     path = find_stream(workspace, account)
@@ -105,7 +105,7 @@ def find_test(workspace: Workspace, account: Account) -> str:
 
 
 def find_resume_point(workspace: Workspace, account: Account | None, stream: str = "") -> HandoffReview:
-    """Read the checkpoint of a stream document, and compare it with what is here (R94).
+    """Read the checkpoint of a stream document, and compare it with this checkout (R94).
 
     Raises a UsageError if there is no such document.
     """
@@ -115,13 +115,13 @@ def find_resume_point(workspace: Workspace, account: Account | None, stream: str
 def _need_stream(workspace: Workspace, account: Account | None, stream: str) -> str:
     path = find_stream(workspace, account, stream)
     if not path or not workspace.documents.exists(path):
-        hint = "name one of those that `passdown handoff list` shows"
+        hint = "`passdown handoff list` shows them"
         raise UsageError(f"there is no stream document{f' {stream}' if stream else ''}", hint=hint)
     return path
 
 
 def read_progress(workspace: Workspace, account: Account | None, stream: str = "") -> Stream:
-    """Return what the document of a session that saved phases says or would say; else that of a stream.
+    """Return the progress of a session that saved phases, as its document would show it; else of a stream.
 
     Raises a UsageError if there is neither.
     """
@@ -139,6 +139,6 @@ def find_next_phase(handoff: Handoff) -> Phase | None:
 def resume_from(
     workspace: Workspace, review: HandoffReview, account: Account | None, ran: Iterable[RanTest] = ()
 ) -> Account:
-    """Go on from a checkpoint: carry what it knows, and record the tests that were run again (R94)."""
+    """Resume from a checkpoint: take over its facts, and record the tests that were run again (R94)."""
     account = resume_handoff(workspace, review, account).account
     return update_ledger(workspace, account, [*map(_tell_test, ran)]).account

@@ -1,4 +1,4 @@
-"""Feedback that nobody has answered yet: who was told of it, and how it ends."""
+"""Unanswered feedback: which agents were shown it, and dismissing it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
@@ -17,7 +17,7 @@ from passdown.services.work.loops import find_ledger_of
 from passdown.services.workspace.workspaces import Workspace
 
 SESSIONS: Final = 50
-"""How many sessions are looked through, the newest first, to find out who was told."""
+"""How many sessions are searched, the newest first, for who was shown the feedback."""
 DISMISSED: Final = "dismissed"
 
 
@@ -25,15 +25,15 @@ DISMISSED: Final = "dismissed"
 class WaitingFeedback:
     """Feedback that waits for an answer."""
 
-    fact: Annotated[Fact, "What was said."]
+    fact: Annotated[Fact, "The feedback."]
     told: Annotated[tuple[str, ...], "The agents that were shown it, the first one first."]
-    ledger: Annotated[str, "The loop ledger in which it stands; empty if it was said otherwise."]
+    ledger: Annotated[str, "The loop ledger that contains it; empty if it is not from a loop."]
 
 
 def list_feedback(
     workspace: Workspace, account: Account | None, others: Sequence[OtherCheckoutLog] = ()
 ) -> Sequence[WaitingFeedback]:
-    """Return the feedback that waits, the oldest first."""
+    """Return the unanswered feedback, the oldest first."""
     facts = read_brief_input(workspace, account, others).of(FactKind.FEEDBACK)
     told: Mapping[str, dict[str, None]] = _find_told(workspace) if facts else {}
     has_loops = workspace.documents.is_folder(workspace.settings.paths.loops)
@@ -61,14 +61,16 @@ def _find_told(workspace: Workspace) -> Mapping[str, dict[str, None]]:
 def dismiss_feedback(
     workspace: Workspace, account: Account, wanted: str, others: Sequence[OtherCheckoutLog] = ()
 ) -> tuple[Fact, LedgerUpdate]:
-    """Let feedback wait no longer: the one with this id, or that begins with this text."""
+    """Dismiss the feedback with this id, or that starts with this text."""
     facts = read_brief_input(workspace, account, others).of(FactKind.FEEDBACK)
     found = [fact for fact in facts if wanted in {fact.id, fact.text}]
     found = found or [fact for fact in facts if wanted and fact.text.startswith(wanted)]
     if not found:
-        hint = "`passdown feedback` lists the feedback that waits"
-        raise UsageError(f"no feedback that waits begins with {wanted[:60]!r}", hint=hint)
+        hint = "`passdown feedback` lists it"
+        raise UsageError(f"no unanswered feedback starts with {wanted[:60]!r}", hint=hint)
     if len(found) > 1:
-        raise UsageError(f"several begin with {wanted[:60]!r}", hint="give more of the text, or the id")
+        raise UsageError(
+            f"several feedbacks start with {wanted[:60]!r}", hint="give more of the text, or the id"
+        )
     over = NewFact(FactKind.RETRACTION, found[0].text, FactKind.FEEDBACK.value, DISMISSED)
     return found[0], update_ledger(workspace, account, [over])

@@ -1,4 +1,4 @@
-"""Judge the gates of a track: check what can be counted, take somebody's word for the rest (C101)."""
+"""Judge the gates of a track: check what can be counted, and record an agent's judgement (C101)."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final, NamedTuple
@@ -46,17 +46,17 @@ _OF_PROJECT: Final = (layout.PRODUCT, layout.TECH_STACK, layout.CODEMAPS)
 
 @record
 class JudgedGate:
-    """What came of judging a gate."""
+    """The outcome of judging a gate."""
 
     account: Annotated[Account, "The session."]
     verdict: Annotated[GateVerdict, "How the gate ended."]
     attempts: Annotated[int, "How often it failed in this session since it last passed."] = 0
-    question: Annotated[str, "What a person must decide; empty if nothing is escalated."] = ""
+    question: Annotated[str, "The question that a person must decide; empty if nothing is escalated."] = ""
 
 
 @record
 class GateState:
-    """A gate of a track: its last result, and whether it waits for one."""
+    """A gate of a track: its last result, and whether it is due."""
 
     gate: str
     result: Annotated[Fact | None, "Its last result."] = None
@@ -65,22 +65,22 @@ class GateState:
 
 
 def need_gate(gate: str) -> str:
-    """Return the name of a gate; raise a UsageError if there is none of that name."""
+    """Return the name of a gate; raise a UsageError if there is no such gate."""
     if gate not in GATES:
-        raise UsageError(f"there is no gate `{gate}`", hint=f"gates are {', '.join(GATES)}")
+        raise UsageError(f"there is no gate `{gate}`", hint=f"the gates are {', '.join(GATES)}")
     return gate
 
 
 def learn_results(workspace: Workspace, account: Account) -> Account:
-    """Take in what other sessions found at the gates of the track; raise a UsageError without a track."""
+    """Import the results of other sessions at the gates of the track; raise a UsageError without a track."""
     if not account.track:
-        raise UsageError("the session has no track", hint="run `passdown track bind TRACK` first")
+        raise UsageError("this session has no track", hint="run `passdown track bind TRACK` first")
     new_facts = find_results(workspace, account, account.track)
     return update_ledger(workspace, account, new_facts).account if new_facts else account
 
 
 def list_gates(workspace: Workspace, account: Account) -> Sequence[GateState]:
-    """List the five gates, and others that somebody wrote down, as the session knows them."""
+    """List the five gates, and any others with results, as the session knows them."""
     facts = list_results(account, account.track)
     last = last_results(facts)
     due = find_due(account, last, list_papers(workspace, account.track))
@@ -105,7 +105,7 @@ def choose_mode(workspace: Workspace, *, only_warn: bool = False) -> GateChoice:
 
 
 def find_commands(workspace: Workspace, account: Account, gate: str) -> Sequence[CommandLine]:
-    """Return the commands that a gate runs: those that verify the plan. Others run none."""
+    """Return the commands that a gate runs: plan-execution runs those that verify the plan, others none."""
     if gate != "plan-execution":
         return ()
     path = find_paper(workspace, account.track, layout.PLAN)
@@ -115,7 +115,7 @@ def find_commands(workspace: Workspace, account: Account, gate: str) -> Sequence
 def check_gate(
     workspace: Workspace, account: Account, gate: str, choice: GateChoice, runs: Sequence[CommandRun] = ()
 ) -> GateVerdict | None:
-    """Check what can be counted; None if nothing speaks against it and somebody has to judge the rest."""
+    """Check what can be counted; return None if that is fine and an agent has to judge the rest."""
     if gate == _COMPLETION:
         return _check_completion(workspace, account, choice)
     missing = _find_missing(workspace, account, gate)
@@ -150,7 +150,7 @@ def _judge_runs(
     there = [path for path in plan.deliverables if workspace.documents.exists(path)]
     findings = [*failed, *judge_execution(plan, there)]
     if not runs:
-        findings.append("the plan has no commands below a heading with the word Verification")
+        findings.append("the plan has no commands under a heading with the word Verification")
     passed = ", ".join(f"`{one.line.text[:60]}`: exit 0" for one in runs)
     return decide("plan-execution", choice, findings, passed=passed)
 
@@ -162,16 +162,17 @@ def _ended(run: CommandRun) -> str:
 
 
 def _find_open(workspace: Workspace, account: Account) -> Sequence[str]:
-    """Find what is not finished around the plan: claimed tasks, and work that is only here."""
-    found = [f"the session still has {task}" for task in account.claims or filter(None, [account.task])]
+    """Return what is unfinished besides the plan: claimed tasks, and work that is not committed or pushed."""
+    found = [f"the session still holds {task}" for task in account.claims or filter(None, [account.task])]
     left = workspace.history.find_unfinished()
     paths = workspace.settings.paths
     own = (paths.events, paths.runtime, paths.ledgers, paths.archive, paths.handoffs, paths.event_archive)
     changed = [path for path in left.changed if not path.startswith(tuple(f"{one}/" for one in own))]
     if changed:
-        found.append(f"{len(changed)} files are not committed, first {changed[0]}")
+        files = "1 uncommitted file" if len(changed) == 1 else f"{len(changed)} uncommitted files"
+        found.append(f"{files} ({changed[0]}{', …' * (len(changed) > 1)})")
     if left.unpushed:
-        found.append(f"{left.unpushed} commits are not pushed")
+        found.append("1 unpushed commit" if left.unpushed == 1 else f"{left.unpushed} unpushed commits")
     return found
 
 
@@ -180,7 +181,7 @@ def _read(workspace: Workspace, path: str) -> str:
 
 
 def find_left_out(workspace: Workspace, gate: str) -> Sequence[str]:
-    """Return what a gate cannot check because a file about the whole project is missing."""
+    """Return the checks that a gate skips because a file about the whole project is missing."""
     if gate != "design":
         return ()
     return [f"{path} is missing" for path in _OF_PROJECT if not workspace.documents.exists(path)]
@@ -190,18 +191,18 @@ def find_left_out(workspace: Workspace, gate: str) -> Sequence[str]:
 
 
 def state_word(gate: str, choice: GateChoice, note: str, *, passed: bool) -> GateVerdict:
-    """Return the verdict that is somebody's word; raise a UsageError where we count ourselves."""
+    """Return the verdict that an agent states; raise a UsageError if the gate is checked automatically."""
     if passed and gate in COUNTED:
-        raise UsageError(f"{gate} is counted", hint=f"run `passdown gate run {gate}`")
+        raise UsageError(f"{gate} is checked automatically", hint=f"run `passdown gate run {gate}`")
     if not note.strip():
-        raise UsageError("a note is needed", hint="say what was checked: `--note TEXT`")
+        raise UsageError("a note is required", hint="say what was checked: `--note TEXT`")
     return decide(gate, choice, () if passed else [note], passed=note)
 
 
 def record_verdict(
     workspace: Workspace, account: Account, verdict: GateVerdict, runs: Sequence[CommandRun] = ()
 ) -> JudgedGate:
-    """Write down how a gate ended, and what its commands printed; the third failure asks a person."""
+    """Record how a gate ended and what its commands printed; the third failure asks a person."""
     notes = redact(verdict.notes).text
     new_facts = [
         NewFact(FactKind.COMMAND, redact(one.line.text).text, str(one.code), redact(one.output).text)
@@ -236,14 +237,14 @@ def _count_answers(workspace: Workspace, account: Account, gate: str) -> int:
 
 
 class _Asked(NamedTuple):
-    """Questions and answers, of this session first."""
+    """Questions and answers, those of this session first."""
 
     questions: Sequence[Fact]
     answers: Sequence[Fact]
 
 
 def _read_asked(workspace: Workspace, account: Account) -> _Asked:
-    """Read what sessions asked and answered: in events, and what sessions on this machine did not publish."""
+    """Read questions and answers of sessions, from events and from unpublished journals of this machine."""
     update_index(workspace.log, workspace.index)
     told = workspace.index.digest(_MOST_QUESTIONS).kinds
     others = (one for one in read_open(workspace) if one.session != account.session)
@@ -255,15 +256,15 @@ def _read_asked(workspace: Workspace, account: Account) -> _Asked:
 
 
 def needs_completion(workspace: Workspace, account: Account) -> bool:
-    """Return whether a track is finished through the gate `completion`: it has papers, or other gates."""
+    """Return whether finishing a track runs the gate `completion`: it has documents or gate results."""
     known = any(fact.text != DUE for fact in list_results(account, account.track))
     return known or bool(list_papers(workspace, account.track))
 
 
 def judge_completion(workspace: Workspace, account: Account, *, only_warn: bool) -> JudgedGate | None:
-    """Judge the last gate of a track that is to be finished; None if it waits for a person.
+    """Judge the last gate before a track is finished; None if it waits for a person.
 
-    Only the full mode stops a track, also where papers are missing (R21).
+    Only the full mode stops a track, even if documents are missing (R21).
     """
     account = learn_results(workspace, account)
     choice = choose_mode(workspace, only_warn=only_warn)

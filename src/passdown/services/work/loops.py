@@ -1,4 +1,4 @@
-"""Open loops, add turns, and leave feedback (C105)."""
+"""Open loops, add turns and leave feedback (C105)."""
 
 from collections.abc import Collection, Sequence
 from typing import Annotated
@@ -67,22 +67,22 @@ from passdown.services.workspace.workspaces import Workspace
 
 @record
 class OpenRequest:
-    """Which loop to open."""
+    """A request to open a loop."""
 
     change: Annotated[str, "The change."]
     loop: Annotated[str, "The loop, like `ideation` or `plan-01`."]
-    lane: Annotated[Lane | None, "The lane of a new change; full, if nobody says."] = None
-    mode: Annotated[RunMode | None, "The mode of a new change; manual, if nobody says."] = None
-    is_forced: Annotated[bool, "Write the tasks anew although some are at work or done."] = False
+    lane: Annotated[Lane | None, "The lane of a new change; full if none is given."] = None
+    mode: Annotated[RunMode | None, "The mode of a new change; manual if none is given."] = None
+    is_forced: Annotated[bool, "Rewrite the tasks although some are in progress or done."] = False
 
 
 @record
 class OpenedLoop:
-    """A loop that can go on."""
+    """An opened loop."""
 
     path: Annotated[str, "Its ledger, from the root."]
     state_path: Annotated[str, "The state of its change."]
-    facts: Annotated[ChangeFacts, "What is there of the change."]
+    facts: Annotated[ChangeFacts, "What exists of the change."]
     loop: Annotated[LoopName, "The loop."]
     turns: Annotated[int, "How many turns it has."]
     is_new: Annotated[bool, "Whether the change was created."]
@@ -90,27 +90,27 @@ class OpenedLoop:
 
 @record
 class TurnRequest:
-    """A turn to add."""
+    """A request to add a turn."""
 
     change: Annotated[str, "The change."]
     loop: Annotated[str, "The loop."]
-    text: Annotated[str, "What it says."]
+    text: Annotated[str, "Its text."]
     answers: Annotated[tuple[str, ...], "Further feedback that it answers: turns or ids."] = ()
     cycles: Annotated[int, "How often the agent revised its work before."] = 0
-    report: Annotated[ImplementationReport | None, "What an implementation tells."] = None
+    report: Annotated[ImplementationReport | None, "The report of an implementation."] = None
     escalation: Annotated[str, "What a person must decide."] = ""
-    is_complete: Annotated[bool, "Whether the change is reconciled with it."] = False
+    is_complete: Annotated[bool, "Whether it completes the reconciliation of the change."] = False
 
 
 @record
 class AddedTurn:
-    """A turn that was added."""
+    """The added turn."""
 
     path: Annotated[str, "The ledger, from the root."]
     number: Annotated[int, "Its number."]
-    answered: Annotated[tuple[LoopFeedback, ...], "The feedback that it names."]
-    left: Annotated[tuple[LoopFeedback, ...], "Feedback of this loop that still waits."]
-    advice: Annotated[str, "What the user should know about its cycles; empty if nothing."]
+    answered: Annotated[tuple[LoopFeedback, ...], "The feedback that it answers."]
+    left: Annotated[tuple[LoopFeedback, ...], "The feedback of this loop that is still unanswered."]
+    advice: Annotated[str, "A note for the user about its cycles; empty if there is none."]
 
 
 def need_loop(name: str) -> LoopName:
@@ -125,10 +125,10 @@ def need_loop(name: str) -> LoopName:
 
 
 def open_loop(workspace: Workspace, request: OpenRequest) -> OpenedLoop:
-    """Open a loop, and its change if there is none; set the phase of the change.
+    """Open a loop, create its change if needed, and set the phase of the change.
 
-    Only ideation and proposal begin a change; a folder of ledgers without a state gets one. Raises a
-    PassdownError if the change is not as far as the loop needs it; nothing is changed then.
+    Only ideation and proposal can start a change; a folder of ledgers without a state gets one. Raises a
+    PassdownError, without changing anything, if the change is not ready for the loop.
     """
     loop = need_loop(request.loop)
     facts, name = read_change(workspace, request.change), request.change
@@ -164,17 +164,17 @@ def open_loop(workspace: Workspace, request: OpenRequest) -> OpenedLoop:
 
 
 def _refuse_folder(workspace: Workspace, facts: ChangeFacts) -> None:
-    """Refuse to begin a change in a folder that is something else."""
+    """Raise a PassdownError if the folder of a new change exists and is something else."""
     folder = layout.change_paper(workspace.settings.paths.loops, facts.name, "").rstrip("/")
     if workspace.documents.exists(folder):
-        hint = "choose another name, or move the folder away"
-        raise PassdownError(f"{folder} is there, and has no {layout.CHANGE_STATE}", hint=hint)
+        hint = "choose another name, or move the folder"
+        raise PassdownError(f"{folder} already exists and has no {layout.CHANGE_STATE}", hint=hint)
 
 
 def _with_phase(text: str, loop: LoopName) -> str:
     state = parse_change_state(text)
     task = loop.task or state.current_task
-    if state.is_reconciled and loop.kind is not LoopKind.RECONCILE:  # more is done now
+    if state.is_reconciled and loop.kind is not LoopKind.RECONCILE:  # there is new work
         state = replace(state, reconcile=with_status(state.reconcile, PENDING))
     return render_change_state(replace(state, phase=PHASE_OF[loop.kind], current_task=task))
 
@@ -183,16 +183,16 @@ def _with_phase(text: str, loop: LoopName) -> str:
 
 
 def append_turn(workspace: Workspace, account: Account, request: TurnRequest) -> AddedTurn:
-    """Add a turn to a loop, in one write at its end; earlier turns stay as they are (R155).
+    """Append a turn to a loop in one write; earlier turns stay unchanged (R155).
 
-    It names the feedback that the session was shown, and what is asked for; that feedback is answered then.
-    Raises a PassdownError if the agent revised its work too often in auto mode (R152).
+    It names the feedback that the session was shown or asks to answer, which is then answered. Raises a
+    PassdownError if the agent revised its work too often in auto mode (R152).
     """
     loop = need_loop(request.loop)
     facts = need_ledger(workspace, request.change, loop.text)
     cycles = judge_cycles(loop, facts.mode, request.cycles)
     if cycles.is_refused and not request.escalation:
-        hint = "accept the work as it is, or ask a person: append the turn with --escalate QUESTION"
+        hint = "accept the work as it is, or ask a person: add --escalate QUESTION"
         raise PassdownError(cycles.text, hint=hint)
     _need_room(_path(workspace, request.change, loop), b"", _encode(request.text))
     account = take_in_feedback(workspace, account, [request.change])
@@ -210,7 +210,7 @@ def append_turn(workspace: Workspace, account: Account, request: TurnRequest) ->
 
 
 def _mark_progress(workspace: Workspace, request: TurnRequest, loop: LoopName, facts: ChangeFacts) -> None:
-    """Mark a task that is implemented as done, or the change as reconciled."""
+    """Mark an implemented task as done, or the change as reconciled."""
     changes = workspace.settings.paths.loops
     if request.report is not None and request.report.result == SUCCESS:
         path = layout.change_paper(changes, request.change, layout.CHANGE_TASKS)
@@ -260,20 +260,20 @@ def _path(workspace: Workspace, change: str, loop: LoopName) -> str:
 
 
 def _encode(text: str) -> bytes:
-    """Return the bytes of a text; what no file can hold is escaped."""
+    """Return a text as UTF-8; invalid characters are escaped."""
     return text.encode("utf-8", "backslashreplace")
 
 
 def _need_room(path: str, content: bytes, added: bytes) -> bytes:
-    """Return what is added to a ledger; refuse it if the ledger could not be read any more."""
+    """Return the addition to a ledger; refuse it if the ledger would become too large to read."""
     if not has_room(content, added):
-        problem = f"{path} would be over {MAX_BYTES} bytes or {MAX_LINES} lines, so nothing was added"
-        raise PassdownError(problem, hint="put long texts into a file of their own, and name it in the turn")
+        problem = f"{path} would exceed {MAX_BYTES:,} bytes or {MAX_LINES:,} lines; nothing was added"
+        raise PassdownError(problem, hint="put long texts into a separate file and name it in the turn")
     return added
 
 
 def _compose(request: TurnRequest, answered: Sequence[LoopFeedback]) -> str:
-    """Put the parts of a turn together; secrets are redacted, since ledgers are shared."""
+    """Join the parts of a turn; secrets are redacted, since ledgers are shared."""
     parts = [
         name_feedback(answered),
         request.text.strip("\n"),
@@ -292,7 +292,7 @@ def leave_feedback(
 ) -> LoopFeedback:
     """Add feedback to the last turn of a loop, as a person would in an editor.
 
-    The session records it; without one, the next start or the next loop verb of a session does.
+    The session records it; without one, the next start or loop command of a session does.
     """
     name = need_loop(loop)
     need_ledger(workspace, change, name.text)
@@ -309,7 +309,7 @@ def leave_feedback(
         added = render_feedback(before, said)
         data = _need_room(path, content, added.encode())
         if parse_loop(before + added).turns[-1].feedback == turns[-1].feedback:  # blank, or only a comment
-            raise UsageError("feedback needs a text", hint="say in a few words what the next turn should do")
+            raise UsageError("the feedback is empty", hint="say in a few words what the next turn should do")
         return data
 
     workspace.change_files.append(change, layout.loop_file(name.text), make)
@@ -320,7 +320,7 @@ def leave_feedback(
 
 
 def find_ledger_of(workspace: Workspace, text: str) -> str:
-    """Return the ledger in which a feedback stands, by the text of its fact; empty if it is not one here."""
+    """Return the ledger that contains a feedback, by the text of its fact; empty if none here does."""
     items = {item.text: item for item in read_loops(workspace).items}
     found = items.get(text)
     if found is None:

@@ -1,7 +1,7 @@
-"""Keep the seed's files of what waits for the tracker in step with the outbox (R191 to R202).
+"""Keep the seed's files of queued tracker changes in step with the outbox (R191 to R202).
 
-They are renderings: nothing is read back from them but what another tool left there, and that once. A file
-that git tracks is others' text and is left alone (C119).
+The files are output. Only records that another tool left in them are read, and each only once. A file that
+git tracks belongs to others and is not touched (C119).
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _PENDING: Final = (
 
 
 class _OpenFile(NamedTuple):
-    """A file as it was read, and what was written to it while it was last replaced."""
+    """The content of a file, and what others wrote to it while it was last replaced."""
 
     path: str
     data: bytes = b""
@@ -49,7 +49,7 @@ class _OpenFile(NamedTuple):
 
 
 def take_in_files(workspace: Workspace, account: Account | None) -> None:
-    """Take in what other tools left in the files; without a session, which has a journal, nothing is done."""
+    """Import records that other tools left in the files; without a session there is no journal for them."""
     if account is not None:
         with workspace.locks.held(_LOCK, _WAIT) as is_held:
             if is_held:
@@ -57,11 +57,11 @@ def take_in_files(workspace: Workspace, account: Account | None) -> None:
 
 
 def update_files(workspace: Workspace, account: Account | None) -> None:
-    """Take in what other tools left in the files, and write what waits after the last attempt.
+    """Import records that other tools left in the files, and write the changes that are still queued.
 
-    Whatever somebody writes to a file at this moment is taken in by the next call. Files that cannot be read
-    or written stay as they are: the journals have everything. Without a session nothing is taken in, and only
-    a sync that is owed is written.
+    Records that somebody writes at this moment are imported by the next call. Files that cannot be read or
+    written stay unchanged, since the journals have everything. Without a session nothing is imported, and
+    only a sync that is due is written.
     """
     if account is None and not _may_owe_sync(workspace):
         return
@@ -75,7 +75,7 @@ def update_files(workspace: Workspace, account: Account | None) -> None:
 
 
 def find_unsynced_files(workspace: Workspace) -> Sequence[str]:
-    """Return the files that say that a sync is owed; none if they could not be written."""
+    """Return the files that say that a sync is due; none if they could not be written."""
     unsynced, tasks = (_open(workspace, name) for name in (layout.UNSYNCED, layout.UNSYNCED_TASKS))
     texts = [render_unsynced(one).encode() for one in _find_syncs(workspace)]
     if unsynced is None or unsynced.data not in texts:
@@ -84,13 +84,13 @@ def find_unsynced_files(workspace: Workspace) -> Sequence[str]:
 
 
 class _OpenFiles(NamedTuple):
-    """The files as they were read, and the lines that stay as they are."""
+    """The files as they were read, and the lines to keep."""
 
     pending: Sequence[_OpenFile | None]
     kept: Sequence[Sequence[str]]
     unsynced: _OpenFile | None
     is_ours: bool
-    """Whether the last one says that a sync is owed, or is missing."""
+    """Whether the last file says that a sync is due, or is missing."""
 
 
 def _take_in_all(workspace: Workspace, account: Account) -> _OpenFiles:
@@ -125,28 +125,28 @@ def _find_syncs(workspace: Workspace) -> Sequence[SharedOperation]:
 
 
 def _may_owe_sync(workspace: Workspace) -> bool:
-    """Return whether a sync is owed or was; else whoever has no session writes nothing, not even a lock."""
+    """Return whether a sync is or was due; otherwise, without a session, not even a lock is written."""
     path = f"{workspace.settings.paths.runtime}/{layout.UNSYNCED}"
-    with suppress(StorageError):  # a file that cannot be read stays as it is
+    with suppress(StorageError):  # an unreadable file stays unchanged
         return workspace.documents.exists(path) or bool(_find_syncs(workspace))
     return False
 
 
 def _is_known(workspace: Workspace, file: _OpenFile | None) -> bool:
-    """Return whether all that a file says is in the journals, so that it may be replaced."""
+    """Return whether the journals have everything in a file, so that it may be replaced."""
     found = [read_unsynced(text, "") for text in (file.texts if file else ())]
     return all(one is not None and workspace.journals.mentioning(one.id) for one in found)
 
 
 def _list_unsynced(workspace: Workspace) -> Sequence[str]:
-    """Return the tasks that the tracker lists (R191), or else those changed since the last sync."""
-    with suppress(TrackerError, StorageError):  # it is asked once: the list is only shown
+    """Return the tasks that the tracker lists (R191), else the tasks changed since the last sync."""
+    with suppress(TrackerError, StorageError):  # it is asked only once, since the list is only shown
         return [one.task.task for one in workspace.tracker.tasks(Listing.OPEN)]
     return list_unsynced(read_all(workspace))
 
 
 def _take_in_pending(workspace: Workspace, account: Account, file: _OpenFile | None) -> Sequence[str]:
-    """Take in the records of other tools; return the lines that stay as they are."""
+    """Import the records of other tools; return the lines to keep."""
     kept: list[str] = []
     for text in file.texts if file else ():
         found = parse_pending(text)
@@ -161,7 +161,7 @@ def _take_in_pending(workspace: Workspace, account: Account, file: _OpenFile | N
 
 
 def _take_in_unsynced(workspace: Workspace, account: Account, file: _OpenFile | None) -> bool:
-    """Take in the sync that another tool owes; return False if the file is something else."""
+    """Import a sync that another tool left; return False if the file is something else."""
     for text in file.texts if file else ():
         operation = read_unsynced(text, account.agent)
         if operation is None:
@@ -171,31 +171,33 @@ def _take_in_unsynced(workspace: Workspace, account: Account, file: _OpenFile | 
 
 
 def _take_in(workspace: Workspace, account: Account, operation: SharedOperation) -> None:
-    """Write an operation into the session's journal, unless a journal has it."""
+    """Add an operation to the session's journal, unless a journal has it."""
     if workspace.journals.mentioning(operation.id):
         return
     wish = replace(operation, session=account.session)
     append(workspace, wish.session, [wish])
     if not wish.is_waiting:
         abandon(workspace, wish, account.agent)
-        workspace.warn(f"{wish.key}: a claim is not repeated later; claim {wish.task} again if you want it")
+        workspace.warn(
+            f"{wish.key}: a claim is not tried again later; to claim it: `passdown claim {wish.task}`"
+        )
 
 
 def _open(workspace: Workspace, name: str) -> _OpenFile | None:
-    """Read a file, which may be missing; None if it is not to be touched."""
+    """Read a file, which may be missing; None if it must not be touched."""
     path, documents = f"{workspace.settings.paths.runtime}/{name}", workspace.documents
     if workspace.tracking.tracked(workspace.settings.paths.runtime).holds(path):
         return None
-    with suppress(StorageError):  # a file that cannot be read stays as it is
+    with suppress(StorageError):  # an unreadable file stays unchanged
         data = documents.read(path) if documents.exists(path) else b""
         return _OpenFile(path, data, documents.displaced(path))
     return None
 
 
 def _write(workspace: Workspace, file: _OpenFile | None, text: str) -> None:
-    """Write a file that was read before; what came meanwhile is displaced, and found by the next call."""
+    """Write a file that was read before; a change made meanwhile is set aside for the next call."""
     documents, data = workspace.documents, text.encode()
-    with suppress(StorageError):  # the journals have it
+    with suppress(StorageError):  # the journals have everything
         if file is None or (data == file.data and not file.late):
             return
         if data:

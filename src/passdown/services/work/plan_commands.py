@@ -1,4 +1,4 @@
-"""Run commands that were found in documents, after the user agreed, and never with a shell (C102)."""
+"""Run commands from documents after the user agreed, and never in a shell (C102)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Final
@@ -10,7 +10,7 @@ from passdown.ports.programs import ProgramResult, Programs
 from passdown.records import record
 
 MOST_OUTPUT: Final = 20_000
-"""How many characters of a line's output are kept."""
+"""The most characters of a line's output that are kept."""
 
 _NOT_RUN: Final = -1003
 _BATCH: Final = (".bat", ".cmd")
@@ -18,12 +18,12 @@ _BATCH: Final = (".bat", ".cmd")
 
 @record
 class CommandRun:
-    """How a line ended."""
+    """The result of running a line."""
 
     line: Annotated[CommandLine, "The line."]
     code: Annotated[int, "The exit code of the first command that failed, or 0; negative if none ended."]
-    output: Annotated[str, "What its commands printed, the middle left out if that is long."] = ""
-    counted: Annotated[CountedTests | None, "How many tests there are and pass, if they told."] = None
+    output: Annotated[str, "The output of its commands; a long one without its middle."] = ""
+    counted: Annotated[CountedTests | None, "How many tests ran and passed, if the output says so."] = None
 
     @property
     def has_passed(self) -> bool:
@@ -32,7 +32,7 @@ class CommandRun:
 
     @property
     def ended(self) -> str:
-        """How it ended, in words."""
+        """The result in words."""
         if self.line.refused:
             return "not run"
         if self.code >= 0:
@@ -41,11 +41,11 @@ class CommandRun:
 
 
 def run_command_lines(programs: Programs, lines: Iterable[CommandLine]) -> Iterator[CommandRun]:
-    """Run lines one after the other; whoever calls has shown them, and the user has agreed.
+    """Run lines one after the other; the caller has shown them, and the user has agreed.
 
-    1. A refused line is not run, and counts as failed: somebody must run it by hand.
-    2. After `&&` a command runs only if the one before exited with 0; after `;` it runs in any case.
-    3. The time limit is that of `programs`, for each command.
+    1. A refused line is not run and counts as failed: a person must run it by hand.
+    2. After `&&` a command runs only if the one before exited with 0; after `;` it always runs.
+    3. Each command has the time limit of `programs`.
     """
     for line in lines:
         yield _run_line(programs, line)
@@ -68,7 +68,7 @@ def _run_line(programs: Programs, line: CommandLine) -> CommandRun:
 
 
 def _run(programs: Programs, command: PlanCommand) -> ProgramResult:
-    """Run one command; a batch file of Windows is read by a shell, which may expand its arguments."""
+    """Run one command; not a Windows batch file whose arguments its shell could expand."""
     program, *rest = command.words
     found = programs.find(program)
     if found.casefold().endswith(_BATCH) and not is_safe_for_batch(rest):
@@ -83,6 +83,6 @@ def cut_output(text: str) -> str:
     shown = printable(text)
     if len(shown) <= MOST_OUTPUT:
         return shown
-    between = f"\n… {len(shown) - MOST_OUTPUT} characters are left out …\n"
+    between = f"\n… {len(shown) - MOST_OUTPUT} characters omitted …\n"
     half = (MOST_OUTPUT - len(between)) // 2
     return shown[:half] + between + shown[-half:]

@@ -1,4 +1,4 @@
-"""What is looked at before a session works: tracker, mode, lock, context, outbox, silent sessions (C107)."""
+"""The checks before a session works: tracker, mode, lock, context, outbox, silent sessions (C107)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -29,56 +29,56 @@ from passdown.settings import TrackerChoice
 
 LOCK: Final = "lock"
 """The name of the step that locks the track."""
-_NOTHING: Final = "nothing waits for the tracker"
+_NOTHING: Final = "nothing queued"
 _SHOWN: Final = 60
 _NAMED: Final = 3
 T = TypeVar("T")
 
 
 class PreflightRequest(NamedTuple):
-    """What a preflight is done for."""
+    """The options of a preflight."""
 
     track: str = ""
-    """The track that is to be worked on, if it is not the session's."""
+    """The track to work on, if it is not the session's."""
     choice: LockChoice | None = None
     """What to do about a track that another session works on."""
     late: Sequence[FoundHandoff] = ()
-    """Handoffs that wait for others for long."""
+    """Handoffs for others that have waited for long."""
 
 
 @record
 class PreflightStep:
-    """What one step came to."""
+    """The result of one step."""
 
     step: Annotated[str, "Its name."]
     text: Annotated[str, "What was found."]
-    is_notable: Annotated[bool, "Whether the user must know it, however little is said."] = False
+    is_notable: Annotated[bool, "Whether to show it even in brief output."] = False
     is_failed: Annotated[bool, "Whether the step could not be done."] = False
 
 
 @record
 class PreflightReport:
-    """What a preflight came to."""
+    """The result of a preflight."""
 
-    account: Annotated[Account, "The session; without an id if nobody has started one."]
+    account: Annotated[Account, "The session; without an id if none has started."]
     steps: tuple[PreflightStep, ...]
     held: Annotated[Held | None, "Who works on the track, if the session did not get it."] = None
 
 
 def run_preflight(workspace: Workspace, account: Account, request: PreflightRequest) -> PreflightReport:
-    """Look at everything before a session works, in the order of the seed; write down that it was done.
+    """Run all checks before a session works, in the order of the seed, and record that it was done.
 
-    Only a tracker that the settings ask for and that is missing ends it, with a TrackerMissingError; anything
-    else that fails is said, and the rest is done.
+    It stops only if the tracker that the settings ask for is missing, with a TrackerMissingError. Any other
+    failure is reported, and the remaining checks run.
     """
     tracker = _check_tracker(workspace)
     lock, held = check_lock(workspace, account, request)
     # The mode was locked when the session started.
     mode, preferred = account.start.mode, find_preferred_mode(workspace)
-    later = f"; {preferred} is preferred from the next session on" if preferred not in {"", mode} else ""
+    later = f"; the next session prefers {preferred}" if preferred not in {"", mode} else ""
     steps = (
         tracker,
-        PreflightStep(step="mode", text=f"{mode}, locked at the start{later}"),
+        PreflightStep(step="mode", text=f"{mode}, locked for this session{later}"),
         lock,
         _recall(workspace, account),
         _catch_up(workspace, account),
@@ -89,12 +89,12 @@ def run_preflight(workspace: Workspace, account: Account, request: PreflightRequ
 
 
 def look_ahead(workspace: Workspace, request: PreflightRequest) -> PreflightReport:
-    """Look at the same before a session starts: nothing is locked, done or written down."""
+    """Run the same checks before a session starts; nothing is locked, sent or recorded."""
     mode = foresee_mode(workspace, "", list_live(workspace))
     nobody = Account(start=SessionStart(mode=mode))
     held = _find_holder(workspace, request.track)
     waiting = find_waiting(workspace)
-    owed = f"{len(waiting)} waiting; a session does that" if waiting else _NOTHING
+    owed = f"{len(waiting)} queued; a session sends them" if waiting else _NOTHING
     steps = (
         _check_tracker(workspace),
         PreflightStep(step="mode", text=f"{mode}, if a session starts now"),
@@ -107,7 +107,7 @@ def look_ahead(workspace: Workspace, request: PreflightRequest) -> PreflightRepo
 
 
 def _find_holder(workspace: Workspace, track: str) -> Held | None:
-    """Return who has a track, if somebody does who is alive."""
+    """Return who holds a track; None if no live session does."""
     wanted = Resource(TRACK, track)
     leases = _ask(workspace, lambda one: iter(one.leases.leases())) if track else ()
     found = next((one for one in leases if one.resource == wanted and one.left > 0), None)
@@ -124,7 +124,7 @@ def _show_lock(track: str, held: Held | None) -> PreflightStep:
 
 
 def _check_tracker(workspace: Workspace) -> PreflightStep:
-    """Say where the tasks are; a missing `bd` is never passed over in silence."""
+    """Describe where the tasks are kept; a missing `bd` is always reported."""
     step = "tracker"
     if workspace.settings.tracker.kind is TrackerChoice.NONE:
         return PreflightStep(step=step, text="none")
@@ -140,37 +140,37 @@ def _check_tracker(workspace: Workspace) -> PreflightStep:
     is_board = found is None or found.kind == BOARD
     is_asked = workspace.settings.tracker.kind is TrackerChoice.BOARD
     if is_board and not is_asked and workspace.documents.is_folder(layout.BEADS):
-        text = f"the board: bd was not found, or {layout.BEADS} has no database"
+        text = f"board, because bd was not found or {layout.BEADS} has no database"
         return PreflightStep(step=step, text=text, is_notable=True)
     if found is None:
-        return PreflightStep(step=step, text="the board, without tasks yet")
+        return PreflightStep(step=step, text="board, no tasks yet")
     counts = f"{found.ready} ready, {found.held} held, {found.waiting} waiting"
-    name = found.tracker.partition(" (")[0]  # how far the board reaches is no part of it
+    name = found.tracker.partition(" (")[0]  # without the reach of the board
     return PreflightStep(step=step, text=f"{name}: {counts}")
 
 
 def check_lock(
     workspace: Workspace, account: Account, request: PreflightRequest
 ) -> tuple[PreflightStep, Held | None]:
-    """Lock the track; return who has it, if that is another session and nobody chose what to do about it."""
+    """Lock the track; return its holder if that is another session and no choice about it was made."""
     track = request.track or account.track
     if not track:
         return PreflightStep(step=LOCK, text="no track to lock"), None
     try:
         outcome = lock_track(workspace, account, track, request.choice)
-    except PassdownError as found:  # work goes on without it (R21)
-        text = f"{track} is not locked: {found.message}"
+    except PassdownError as found:  # work continues without the lock (R21)
+        text = f"could not lock {track}: {found.message}"
         return PreflightStep(step=LOCK, text=text, is_notable=True, is_failed=True), None
     if not isinstance(outcome, Held):
         return PreflightStep(step=LOCK, text=f"{track} is locked by this session"), None
     text = f"track {tell_holder(track, outcome.held, outcome.agent, outcome.left)}"
     if request.choice is LockChoice.CONTINUE:
-        return PreflightStep(step=LOCK, text=f"{text}; continuing beside it", is_notable=True), None
+        return PreflightStep(step=LOCK, text=f"{text}; continuing without the lock", is_notable=True), None
     return PreflightStep(step=LOCK, text=text, is_notable=True), outcome
 
 
 def _recall(workspace: Workspace, account: Account | None) -> PreflightStep:
-    """Say what the saved context is about, and whether it keeps its contract."""
+    """Describe the saved context, and any problem with its format."""
     try:
         path, context = recall_context(workspace, account)
     except PassdownError as found:
@@ -186,13 +186,13 @@ def _recall(workspace: Workspace, account: Account | None) -> PreflightStep:
 
 
 def _catch_up(workspace: Workspace, account: Account) -> PreflightStep:
-    """Do what waits for the tracker."""
+    """Send the changes that are queued for the tracker."""
     nothing = PreflightStep(step="outbox", text=_NOTHING)
     try:
         if workspace.find_tracker() is None:
             return nothing
         with catch_up(workspace, account) as found:
-            counts = ((found.done, "done now"), (found.refused, "refused"), (found.waiting, "waiting"))
+            counts = ((found.done, "sent"), (found.refused, "refused"), (found.waiting, "still queued"))
     except PassdownError as trouble:
         return PreflightStep(step="outbox", text=trouble.message, is_notable=True, is_failed=True)
     words = [f"{len(some)} {word}" for some, word in counts if some]
@@ -203,7 +203,7 @@ def _catch_up(workspace: Workspace, account: Account) -> PreflightStep:
 def _find_silent(
     workspace: Workspace, account: Account, late: Sequence[FoundHandoff]
 ) -> Iterator[PreflightStep]:
-    """Say what sessions left that died, and which of them are silent."""
+    """Describe what dead sessions left, and which sessions are silent."""
     orphans = [
         *(f"{one.handoff.sender} left a handoff for {one.named}: {one.path}" for one in late),
         *_ask(workspace, lambda one: _list_orphans(one, account)),
@@ -219,7 +219,7 @@ def _find_silent(
 
 
 def _ask(workspace: Workspace, call: Callable[[Coordination], Iterator[T]]) -> Sequence[T]:
-    with suppress(StorageError):  # an engine that is away tells nothing
+    with suppress(StorageError):  # an unavailable engine has nothing to report
         coordination = workspace.find_coordination()
         return [*call(coordination)] if coordination else ()
     return ()
@@ -228,23 +228,24 @@ def _ask(workspace: Workspace, call: Callable[[Coordination], Iterator[T]]) -> S
 def _list_orphans(coordination: Coordination, account: Account) -> Iterator[str]:
     for one in coordination.tasks.tasks():
         if one.is_orphaned and one.holder != account.session:
-            yield f"{one.task.task} of {one.agent}: `passdown takeover {one.task.task}`"
+            yield f"{one.task.task}, held by {one.agent}: `passdown takeover {one.task.task}`"
 
 
 def _list_members(coordination: Coordination, account: Account) -> Iterator[tuple[str, str]]:
-    """Yield members without signs of life that hold tasks, by session."""
+    """Yield silent members that hold tasks, by session."""
     held = [one for one in coordination.leases.leases() if one.resource.kind == TASK]
     for one in coordination.members.members():
         tasks = [each.resource.name for each in held if each.session == one.session]
         if tasks and not one.is_live and one.session != account.session:
             age = seconds_words(one.silent)
-            yield one.session, f"{one.agent} is silent for {age}, has {', '.join(tasks)}"
+            yield one.session, f"{one.agent} has been silent for {age} and holds {', '.join(tasks)}"
 
 
 def _list_sessions(workspace: Workspace, account: Account) -> Iterator[tuple[str, str]]:
-    """Yield sessions of the clone that neither ended nor give a sign of life."""
+    """Yield silent sessions of the clone that have not ended."""
     for one in read_open(workspace):
         is_over = one.ended_at is not None or one.session == account.session
         if one.touched_at and not is_over and not is_live(workspace, one):
-            has = f", has {one.task}" if one.task else ""
-            yield one.session, f"{one.agent} is silent for {age_words(workspace.now() - one.touched_at)}{has}"
+            holds = f" and holds {one.task}" if one.task else ""
+            age = age_words(workspace.now() - one.touched_at)
+            yield one.session, f"{one.agent} has been silent for {age}{holds}"

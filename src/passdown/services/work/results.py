@@ -1,4 +1,4 @@
-"""Take the results of subagents, and do what they ask for: once, for the agent of the session (R210)."""
+"""Keep the results of subagents, and apply their task updates once, for the session's agent (R210)."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -43,22 +43,22 @@ _SHORTEST: Final = 4
 
 @record
 class AppliedResult:
-    """What came of applying a result."""
+    """The outcome of applying a result."""
 
-    kept: Annotated[KeptResult, "How the result stands now."]
-    tried: Annotated[tuple[int, ...], "The updates that were tried now, by position."] = ()
-    is_unsure: Annotated[bool, "Whether one of them had no answer: it may have happened."] = False
+    kept: Annotated[KeptResult, "The current state of the result."]
+    tried: Annotated[tuple[int, ...], "The positions of the updates that were tried now."] = ()
+    is_unsure: Annotated[bool, "Whether one of them had no answer and may have been made."] = False
 
 
-# --- taking -----------------------------------------------------------------------------------------
+# --- keeping ----------------------------------------------------------------------------------------
 
 
 def take_result(workspace: Workspace, account: Account, text: str, subagent: str = "") -> KeptResult | None:
-    """Keep the result that a message of a subagent ends with; return None if there is none.
+    """Keep the result at the end of a subagent's message; return None if there is none.
 
     1. Secrets are redacted before anything is written.
-    2. A result that the session, or one that it continues, has already is not kept again.
-    3. One that cannot be read is kept as malformed, so that somebody hears of it.
+    2. A result that the session, or one that it continues, already has is not kept again.
+    3. An unreadable result is kept as malformed, so that it gets noticed.
     """
     try:
         result = read_result(text)
@@ -91,7 +91,7 @@ def _write_once(
     members: Members,
     is_new: Callable[[KeptResult | None], bool],
 ) -> None:
-    """Add a line about a result, unless another process did so in the meantime."""
+    """Add a line about a result, unless another process has done so in the meantime."""
 
     def make(seq: int) -> Sequence[JournalLine]:
         lines = workspace.journals.read(account.session)
@@ -119,10 +119,10 @@ def _read_all(workspace: Workspace, account: Account) -> dict[str, KeptResult]:
 
 
 def find_result(results: Sequence[KeptResult], name: str) -> KeptResult:
-    """Return the result with an id, or the start of one; raise a UsageError if there is not exactly one."""
+    """Return the result whose id starts with a name; raise a UsageError unless there is exactly one."""
     found = [one for one in results if len(name) >= _SHORTEST and one.id.startswith(name)]
     if len(found) != 1:
-        problem = "several results begin with" if found else "there is no result"
+        problem = "several results start with" if found else "there is no result"
         raise UsageError(f"{problem} {one_line(name)[:64]}", hint="`passdown result list --all` lists them")
     return found[0]
 
@@ -131,21 +131,21 @@ def find_result(results: Sequence[KeptResult], name: str) -> KeptResult:
 
 
 def drop_result(workspace: Workspace, account: Account, kept: KeptResult) -> KeptResult:
-    """Decide that a result is not applied, or not any further."""
+    """Record that a result is not applied, or not any further."""
     if kept.is_open:
         _say(workspace, account, kept, ResultStep.DROPPED)
     return _read_all(workspace, account)[kept.id]
 
 
 def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> AppliedResult:
-    """Do what a result asks for, in its order (R210).
+    """Apply the updates of a result in their order (R210).
 
-    1. What another session of the project did about the same result counts.
-    2. Each update has the id of an operation, written down before the first try; an update that was tried
-       before is looked for first, so nothing happens twice.
-    3. Close: the notes if there are any, then close with the reason. Update: the notes.
-    4. An update that is refused does not stop the others. It can be tried again.
-    5. When all are done, the files that the result names are the session's.
+    1. What another session of the project did with the same result counts.
+    2. Each update has an operation id that is recorded before the first attempt; the effect of an update that
+       was tried before is looked for first, so nothing happens twice.
+    3. A close adds the notes, if any, and closes with the reason; an update only adds the notes.
+    4. A refused update does not stop the others and can be tried again.
+    5. When all are done, the session's files include those that the result names.
     """
     if kept.state is not ResultState.WAITING:
         return AppliedResult(kept=kept)
@@ -155,7 +155,7 @@ def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> Ap
     if known.state is ResultState.APPLIED:
         _say(workspace, account, kept, ResultStep.APPLIED)
         return AppliedResult(kept=known)
-    # Of several processes that begin at once, the first decides the ids.
+    # If several processes begin at once, the first one decides the ids.
     operations = {at: known.operations.get(at) or make_id(workspace) for at in known.left}
     _say(workspace, account, known, ResultStep.BEGUN, members_of_begin(operations))  # 2
     kept = _read_all(workspace, account)[known.id]
@@ -176,9 +176,9 @@ def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> Ap
 
 
 def _apply(workspace: Workspace, account: Account, update: TaskUpdate, op: Operation) -> tuple[str, bool]:
-    """Apply one update; return `DONE`, or why not, and whether it may have happened all the same.
+    """Apply one update; return `DONE` or the reason it failed, and whether it may have happened anyway.
 
-    What the tracker does not do now is in the outbox, which does it once.
+    A change that the tracker did not answer is queued in the outbox, which makes it once.
     """
     try:
         if update.action is ResultAction.CLOSE:
@@ -202,7 +202,7 @@ def _close(workspace: Workspace, account: Account, update: TaskUpdate, op: Opera
     if isinstance(outcome, Held):
         return f"{outcome.agent} holds {update.task}"
     if isinstance(outcome, Lost):
-        return f"the session does not hold {update.task}; claim it first: `passdown claim {update.task}`"
+        return f"this session does not hold {update.task}; claim it first: `passdown claim {update.task}`"
     return DONE
 
 

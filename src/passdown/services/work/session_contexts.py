@@ -29,29 +29,32 @@ from passdown.services.workspace.workspaces import Workspace
 
 _HINTS: Final = MappingProxyType(
     {
-        INTENT: 'say what is built: `passdown goal "TEXT"`',
-        CONSTRAINTS: 'say what is ruled out: `passdown rule-out "TEXT"`, or save with --nothing-ruled-out',
+        INTENT: 'run `passdown goal "TEXT"`',
+        CONSTRAINTS: 'run `passdown rule-out "TEXT"`, or save with --nothing-ruled-out',
     }
 )
 
 
 @record
 class SavedContext:
-    """A context that was saved."""
+    """A saved context."""
 
     path: Annotated[str, "Its path from the root."]
     context: Annotated[SessionContext, "What it says."]
-    backup: Annotated[str, "Where the text went that could not be read; empty without one."] = ""
+    backup: Annotated[str, "Where the unreadable old text was moved; empty if there was none."] = ""
 
 
 def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: bool = False) -> SavedContext:
-    """Write the context of a session; sections that somebody added stay, and so does what was ruled out.
+    """Save the context of a session; sections that somebody added and ruled-out options stay.
 
-    A file that says the same is not written again, and a text that cannot be read is kept beside the new one.
-    Raises a PassdownError that names the section if there is no intent or no constraint; then nothing is
-    written (R234). What somebody wrote while it was saved before is taken in.
+    An unchanged file is not written again, and an unreadable one is kept beside the new one. If there is no
+    intent or no constraint, raises a PassdownError that names the section, and nothing is written (R234).
+    Edits that somebody made during the last save are included.
     """
-    from passdown.services.handover.snapshots import MANUAL, take_snapshot  # it loads all that briefs need
+    from passdown.services.handover.snapshots import (
+        MANUAL,
+        take_snapshot,
+    )  # it loads everything that briefs need
 
     path = context_path(workspace, account)
     data = workspace.documents.read(path) if workspace.documents.exists(path) else None
@@ -64,12 +67,10 @@ def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: b
     new = make_context(handoff, dates, _list_dirty(workspace, handoff), nothing_ruled_out=nothing_ruled_out)
     lines = workspace.journals.read(account.session)
     asked = (make_key(one.fact.text) for one in lines if one.fact.kind == FactKind.QUESTION)
-    settled = frozenset({*map(make_key, handoff.answered), *asked})  # or asked and taken back
+    settled = frozenset({*map(make_key, handoff.answered), *asked})  # answered, or asked and retracted
     context = update_context(old, new, settled) if old else new
     if empty := find_empty(context):
-        raise PassdownError(
-            f"{empty} [PRESERVE] section is empty: {path} was not written", hint=_HINTS[empty]
-        )
+        raise PassdownError(f"{empty} [PRESERVE] section is empty; nothing saved", hint=_HINTS[empty])
     backup = _keep(workspace, path, data) if data and old is None else ""
     ignore_folder(workspace.documents, workspace.settings.paths.runtime)
     text = mark_session_context(render_session_context(context)).encode()
@@ -80,7 +81,7 @@ def save_context(workspace: Workspace, account: Account, *, nothing_ruled_out: b
 
 
 def _list_dirty(workspace: Workspace, handoff: Handoff) -> frozenset[str]:
-    """Name the changed files that differ from the last commit, if there are more than are named anyway."""
+    """Return the uncommitted files, if there are more changed files than are named anyway."""
     paths = [one.path for one in handoff.file_hashes]
     if len(paths) <= NAMED_FILES:
         return frozenset()
@@ -91,12 +92,12 @@ def _list_dirty(workspace: Workspace, handoff: Handoff) -> frozenset[str]:
 def _is_committed(workspace: Workspace, path: str, blob: str) -> bool:
     try:
         return bool(blob) and git_blob_id(workspace.documents.read(path), like=blob) == blob
-    except StorageError:  # it is gone, or too large
+    except StorageError:  # it is deleted or too large
         return bool(blob)
 
 
 def _read(data: bytes | None) -> SessionContext | None:
-    """Read a context; None if there is none, or it is damaged. Raises a FormatError if it is newer."""
+    """Read a context; None if it is missing or damaged. Raises a FormatError if its version is newer."""
     try:
         text = (data or b"").decode()
     except UnicodeDecodeError:
@@ -106,7 +107,7 @@ def _read(data: bytes | None) -> SessionContext | None:
 
 
 def _keep(workspace: Workspace, path: str, data: bytes) -> str:
-    """Keep a text that cannot be read beside the new one, under a name that no other text has."""
+    """Keep an unreadable text beside the new one, under an unused name."""
     documents = workspace.documents
     stem = f"{path}.{render_archive_stamp(workspace.now())}"
     names = (f"{stem}.bak" if number == 1 else f"{stem}.{number}.bak" for number in count(1))
@@ -116,26 +117,24 @@ def _keep(workspace: Workspace, path: str, data: bytes) -> str:
 
 
 def save_if_complete(workspace: Workspace, account: Account) -> str:
-    """Save a context without being asked to (R232); return why the one that is there was left as it is.
+    """Save a context automatically (R232); return why an existing one was not changed, else an empty text.
 
-    Of a text that could not be read, return where it is kept now.
-
-    Without anything that has to be in it there is none to save. A file that git tracks is somebody's document
-    (C119).
+    If the existing one could not be read, return where it was moved. Without the required sections there is
+    nothing to save. A file that git tracks is somebody's document (C119).
     """
     path = context_path(workspace, account)
     is_there = workspace.documents.exists(path)
     if is_there and workspace.tracking.tracked(workspace.settings.paths.runtime).holds(path):
-        return f"{path} is tracked by git, so it was not changed"
+        return f"{path} was not changed, because git tracks it"
     try:
         saved = save_context(workspace, account)
     except PassdownError as found:
         return found.message if is_there else ""
-    return f"{path} could not be read; it is now {saved.backup}" if saved.backup else ""
+    return f"{path} could not be read; moved it to {saved.backup}" if saved.backup else ""
 
 
 def recall_context(workspace: Workspace, account: Account | None) -> tuple[str, SessionContext | None]:
-    """Return where the context of a session lies, or that of the first one here, and what it says.
+    """Return the path and content of a session's context; without a session, of the first one here.
 
     Raises a FormatError if it cannot be read.
     """

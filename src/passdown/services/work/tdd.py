@@ -1,4 +1,4 @@
-"""Follow the test-first cycle of a task: begin a phase, choose whether it is followed, say why not (C103)."""
+"""Follow the test-first cycle of a task: begin a phase, choose whether to follow it, say why not (C103)."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -19,22 +19,22 @@ from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import TrackerChoice
 
 _MOST_FILES: Final = 20_000
-"""How many files are looked at for a test."""
+"""The most files that are searched for tests."""
 
 
 @record
 class BegunPhase:
-    """What came of beginning a phase."""
+    """The outcome of beginning a phase."""
 
     account: Annotated[Account, "The session."]
-    change: Annotated[PhaseChange | None, "The phase; None if the session was in it already."] = None
-    ended: Annotated[Sequence[EndedPhase], "The phase that is over."] = ()
-    note: Annotated[str, "What is noted on the task; empty without one."] = ""
-    is_noted: Annotated[bool, "Whether the tracker has the note; if not, a later verb adds it."] = False
+    change: Annotated[PhaseChange | None, "The phase; None if the session was already in it."] = None
+    ended: Annotated[Sequence[EndedPhase], "The phase that ended."] = ()
+    note: Annotated[str, "The note on the task; empty without a task."] = ""
+    is_noted: Annotated[bool, "Whether the tracker has the note; if not, a later command adds it."] = False
 
 
 def begin_phase(workspace: Workspace, account: Account, phase: TddPhase) -> BegunPhase:
-    """Begin a phase, unless it is the present one: state and journal first, then the task's note (R178)."""
+    """Begin a phase, unless it is the current one: state and journal first, then the task's note (R178)."""
     if account.tdd == phase:
         return BegunPhase(account=account)
     cycle = Cycle(account, workspace.now())
@@ -49,7 +49,7 @@ def begin_phase(workspace: Workspace, account: Account, phase: TddPhase) -> Begu
 
 
 def end_cycle(workspace: Workspace, account: Account) -> Sequence[EndedPhase]:
-    """Return the phase that is over because the session is done with its task."""
+    """Return the phase that ends because the session is done with its task."""
     cycle = Cycle(account, workspace.now())
     cycle.bind("" if account.task else "-", workspace.now())
     return cycle.ended
@@ -58,7 +58,11 @@ def end_cycle(workspace: Workspace, account: Account) -> Sequence[EndedPhase]:
 def choose_cycle(
     workspace: Workspace, account: Account, *, choice: bool | None, title: str = ""
 ) -> tuple[Account, str]:
-    """Write down whether the cycle is to be followed; also return why it is not, once for each task."""
+    """Record whether to follow the cycle; also return why it is not followed, once for each task.
+
+    The reason is always recorded, but only returned to users who asked for test-first, with an option or in
+    the settings (R179).
+    """
     if choice is not None:
         chosen = TDD_ON if choice else TDD_OFF
         if account.tdd_choice != chosen:
@@ -70,10 +74,11 @@ def choose_cycle(
     said = say_skip(account, reason) if reason else None
     if said is None:
         return account, ""
-    return _journal(workspace, account, said), reason
+    is_asked = choice is not None or account.tdd_choice == TDD_ON or not workspace.settings.tdd.default
+    return _journal(workspace, account, said), reason if is_asked else ""
 
 
 def _journal(workspace: Workspace, account: Account, new_fact: NewFact) -> Account:
-    """Write down what no ledger shows."""
+    """Record a fact that no ledger shows."""
     append_fact(workspace, account, new_fact)
     return read_account(workspace, account.session)

@@ -1,4 +1,4 @@
-"""Claim and close tasks, add notes, add tasks and sync, after what waits for the tracker was tried again."""
+"""Claim and close tasks, add notes and tasks, and sync, after sending the queued tracker changes."""
 
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,7 +29,7 @@ from passdown.settings import TrackerChoice
 
 @contextmanager
 def catch_up(workspace: Workspace, account: Account | None) -> Generator[Finished, None, None]:
-    """Do first what earlier commands left and what waits for the tracker; no other command runs beside it."""
+    """First finish interrupted commands and send queued changes; lock out other commands of the session."""
     with_tracker = workspace.settings.tracker.kind is not TrackerChoice.NONE
     if not with_tracker or not is_outside(workspace):
         with changing(workspace, account, with_tracker=with_tracker) as found:
@@ -48,13 +48,13 @@ def catch_up(workspace: Workspace, account: Account | None) -> Generator[Finishe
 
 
 def claim(workspace: Workspace, account: Account, wish: ClaimWish) -> ClaimResult:
-    """Claim tasks; what fails three times is not tried again (C16)."""
+    """Claim tasks; after three failures it is not tried again (C16)."""
     with catch_up(workspace, account):
         return claim_tasks(workspace, account, wish)
 
 
 def close(workspace: Workspace, account: Account, request: CloseRequest) -> CloseResult:
-    """Close a task; if the tracker is away, it is closed by a later verb."""
+    """Close a task; if the tracker does not answer, a later command closes it there."""
     with catch_up(workspace, account):
         if _is_recorded(workspace, request.op):
             return CloseResult(account=account, outcome=None, task=request.task, title=request.task)
@@ -64,9 +64,9 @@ def close(workspace: Workspace, account: Account, request: CloseRequest) -> Clos
 def add_note(
     workspace: Workspace, account: Account, task: str, text: str, op: Operation | None = None
 ) -> bool:
-    """Add a text to the notes of a task; return False if it waits, and a later verb adds it.
+    """Add a text to the notes of a task; return False if it is queued for a later command.
 
-    An operation whose id was made before is not begun again if a journal has it.
+    An operation that has an id already is not begun again if a journal has it.
     """
     with catch_up(workspace, account):
         if _is_recorded(workspace, op):
@@ -81,16 +81,16 @@ def add_note(
 
 
 def create(workspace: Workspace, account: Account | None, task: Task, after: Sequence[str] = ()) -> Task:
-    """Add a task; what fails three times is not tried again (R197)."""
+    """Add a task; after three failures it is not tried again (R197)."""
     with catch_up(workspace, account):
         return add_task(workspace, account, task, after)
 
 
 def sync(workspace: Workspace, account: Account | None) -> str:
-    """Exchange tasks with others; return in words what was done.
+    """Sync the tracker with its remote; return in words what was done.
 
-    Raises a TrackerError if it failed three times; then it is owed, and a later verb does it (R190). It takes
-    the place of those that were owed before: one waiting sync is enough.
+    Raises a TrackerError if it failed three times; a later command then tries again (R190). It replaces an
+    earlier queued sync: one is enough.
     """
     worker = find_worker(workspace, account) if account else as_worker(None)
     former = _find_syncs(workspace)
@@ -107,10 +107,10 @@ def sync(workspace: Workspace, account: Account | None) -> str:
     except TrackerQueuedError:
         tries = max(one.tries for one in _find_syncs(workspace))
         saved = " and ".join(find_unsynced_files(workspace))
-        owed = f"what is not synced is in {saved}" if saved else "a later command tries again"
+        owed = f"unsynced changes are listed in {saved}" if saved else "a later command tries again"
         raise TrackerError(
             f"sync failed after {tries} attempt{'s' * (tries > 1)}; {owed}",
-            hint="Run `passdown sync` when the cause is gone; every other verb tries it again, too.",
+            hint="Fix the cause, then run `passdown sync`; other commands also try again.",
         ) from None
 
 
@@ -121,7 +121,7 @@ def _find_syncs(workspace: Workspace) -> Sequence[SharedOperation]:
 def _settle_syncs(
     workspace: Workspace, account: Account | None, owed: Sequence[SharedOperation], outcome: Outcome
 ) -> None:
-    """Settle what was owed before a sync; the caller holds the lock of its own session."""
+    """Settle the queued syncs that a sync replaces; the caller holds the lock of its own session."""
     own = account.session if account else ""
     for one in owed:
         with ExitStack() as stack:
@@ -131,7 +131,7 @@ def _settle_syncs(
 
 
 def drop_change(workspace: Workspace, account: Account | None, name: str) -> SharedOperation:
-    """Give up a change that waits for the tracker; return it as it was."""
+    """Drop a queued change; return it."""
     operation = find_operation(workspace, name)
     with workspace.locks.held(journal_of(operation.session), OWN_WAIT):
         abandon(workspace, operation, account.agent if account else "")
@@ -140,9 +140,9 @@ def drop_change(workspace: Workspace, account: Account | None, name: str) -> Sha
 
 
 def _is_recorded(workspace: Workspace, op: Operation | None) -> bool:
-    """Return whether an operation that was begun before is done, or will be; raise a TrackerError if refused.
+    """Return whether an earlier operation is done or queued; raise a TrackerError if it was refused.
 
-    The board knows by itself what it did.
+    The board itself knows what it did.
     """
     if op is None or not op.is_repeat or not is_outside(workspace):
         return False

@@ -1,1 +1,1 @@
-"""Beads: tasks that `bd` keeps, whichever of its builds is installed."""
+"""The tracker Beads, through whichever build of `bd` is installed."""

@@ -1,4 +1,4 @@
-"""What a build of `bd` can do, found out once for each binary, and which build may use a database."""
+"""The abilities of a build of `bd`, found out once per binary, and which build may use a database."""
 
 import json
 from collections.abc import Mapping
@@ -24,10 +24,10 @@ _ATOMIC: Final = (1, 3, 0)
 
 @record
 class Build:
-    """A build of `bd`: its version, and what its help says that it can do."""
+    """A build of `bd`: its version, and its abilities according to its help."""
 
     version: str
-    can_append: Annotated[bool, "Whether it adds to notes; others replace them."]
+    can_append: Annotated[bool, "Whether it appends to notes; others replace them."]
     has_metadata: Annotated[bool, "Whether tasks have metadata, for the marks of operations."]
     has_imports: Annotated[bool, "Whether it reads and writes a file of lines beside its database."]
     has_sync: bool
@@ -39,12 +39,12 @@ class Build:
 
     @property
     def needs_lock(self) -> bool:
-        """Whether calls at the same time fail, lose claims or lose tasks: then ours come one by one."""
+        """Whether concurrent calls fail or lose claims or tasks, so that ours must run one by one."""
         return self.numbers < _ATOMIC
 
     @property
     def longest_note(self) -> int:
-        """How many bytes the note of a task may have."""
+        """The most bytes of a task's note."""
         return _LONG_NOTE if self.numbers >= _ATOMIC else _SHORT_NOTE
 
 
@@ -53,7 +53,7 @@ _LONG_NOTE: Final = 10_000_000
 
 
 class Binary(NamedTuple):
-    """A file on this machine, and what tells that it is still the same."""
+    """A file on this machine, with its size and time of change to recognize it."""
 
     path: str
     size: int
@@ -61,13 +61,13 @@ class Binary(NamedTuple):
 
 
 class Memory:
-    """What this machine remembers: the builds of binaries, and the newest build that used each database."""
+    """The memory of this machine: the builds of binaries, and the newest build that used each database."""
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
 
     def find_build(self, binary: Binary) -> Build | None:
-        """Return what is known about a binary that has not changed since."""
+        """Return the build of a known binary, if the binary has not changed since."""
         known = _table(self._read().get("binaries")).get(binary.path)
         values = _table(known)
         if values.get("size") != binary.size or values.get("changed") != binary.changed:
@@ -78,21 +78,22 @@ class Memory:
             return None
 
     def keep_build(self, binary: Binary, build: Build) -> None:
-        """Remember what a binary can do."""
+        """Remember the build of a binary."""
         value = {"size": binary.size, "changed": binary.changed, "build": as_dict(build)}
         self._keep("binaries", binary.path, value)
 
     def require_newest(self, database: str, build: Build) -> None:
-        """Remember the build that uses a database; refuse one that is older than another that did.
+        """Remember the build that uses a database; refuse a build that is older than the last one.
 
         A newer build changes the database when it first reads it, and an older one then fails or loses data.
         """
         known = _table(self._read().get("databases")).get(database)
         used = known if isinstance(known, str) and _VERSION.match(known) else "0.0.0"
         if _parse_version(used) > build.numbers:
-            hint = f"Use bd {used} or newer here; {database} was changed by it."
+            hint = f"Use bd {used} or newer: it has upgraded {database}."
             raise TrackerRefusedError(
-                f"bd {build.version} is older than the tasks' last bd {used}", hint=hint
+                f"bd {build.version} is older than bd {used}, which these tasks were last used with",
+                hint=hint,
             )
         if used != build.version:
             self._keep("databases", database, build.version)
@@ -106,24 +107,26 @@ class Memory:
     def _read(self) -> dict[str, object]:
         try:
             found: object = json.loads(self._documents.read(layout.BEADS_MEMORY))
-        except (StorageError, ValueError):  # not there yet, or not ours: then nothing is remembered
+        except (StorageError, ValueError):  # missing, or not ours: nothing is remembered
             return {}
         return dict(_table(found))
 
 
 def probe(programs: Programs, binary: Binary) -> Build:
-    """Ask a binary what it is and what it can do; neither question needs a database."""
+    """Ask a binary for its version and abilities; neither needs a database."""
     told = programs.run([binary.path, "version", "--json"])
     if told.code == TIMED_OUT:
         raise TrackerUnsureError(f"`bd version` did not finish: {told.text}", hint="Nothing was changed.")
     found = _VERSION.search(told.text)
     if not told.is_done and found is None:
         raise TrackerMissingError(
-            f"{binary.path} does not run: {told.text.strip() or told.errors.strip()}"[:400],
-            hint="Install Beads again, or set `kind` below [tracker] to board.",
+            f"cannot run {binary.path}: {told.text.strip() or told.errors.strip()}"[:400],
+            hint='Reinstall Beads, or set `kind = "board"` under [tracker].',
         )
     if found is None:
-        raise TrackerAnswerError(f"{binary.path} does not tell its version", hint="Is it the `bd` of Beads?")
+        raise TrackerAnswerError(
+            f"{binary.path} does not report a version", hint="Check that it is the `bd` of Beads."
+        )
     update = programs.run([binary.path, "update", "--help"]).text
     sync = programs.run([binary.path, "sync", "--help"])
     return Build(

@@ -1,4 +1,4 @@
-"""The leases around tasks that `bd` keeps: whoever claims one of ours holds it, and its fence."""
+"""The leases for tasks that `bd` keeps: a session that claims such a task holds its lease and fence."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
@@ -12,19 +12,19 @@ from passdown.ports.tracker import Worker
 from passdown.records import replace
 
 _AGAIN: Final = 1_000
-"""How far apart the steps of one operation are that are made again."""
+"""The distance between the numbers of a repeated step of an operation."""
 
 
 class Holdings:
-    """What sessions hold; without an engine nothing is fenced, and `bd` alone decides (C86)."""
+    """The leases of sessions; without an engine nothing is fenced, and `bd` alone decides (C86)."""
 
     def __init__(self, coordination: Callable[[], Coordination], seconds: float) -> None:
-        """Keep how the engine is found, and how long a lease lives without a sign of life."""
+        """Keep how to open the engine, and how long a session may be silent before a lease expires."""
         self._open = coordination
         self._seconds = seconds
         self._opened: Coordination | None = None
         self.is_away = False
-        """Whether the engine did not answer; then it is not asked again."""
+        """Whether the engine did not answer, so that it is not asked again."""
 
     @property
     def _leases(self) -> Leases:
@@ -34,16 +34,16 @@ class Holdings:
             try:
                 self._opened = self._open()
             except NoServerError:
-                raise  # it does not come back by itself
+                raise  # waiting does not bring it back
             except StorageError as error:
                 raise AwayError(error.message) from error
         return self._opened.leases
 
     def __enter__(self) -> None:
-        """Begin to ask the engine."""
+        """Start using the engine."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """Go on if the engine is away; one that may be read and not written refuses (C87)."""
+        """Continue if the engine is unavailable; a read-only engine is an error (C87)."""
         has_failed = is_away(error)
         self.is_away = self.is_away or has_failed
         return has_failed
@@ -54,11 +54,11 @@ class Holdings:
         return ()
 
     def require_engine(self) -> None:
-        """Raise an AwayError if the engine cannot be asked who holds what."""
+        """Raise an AwayError if the engine is unavailable."""
         self._leases.leases("-")
 
     def of(self, worker: Worker, kind: str) -> list[Fenced]:
-        """Return what a session holds of one kind."""
+        """Return the leases of one kind that a session holds."""
         return [
             Fenced(one.resource, one.fence)
             for one in self._list(worker.session)
@@ -66,15 +66,15 @@ class Holdings:
         ]
 
     def describe(self, states: Iterable[TaskState]) -> list[TaskState]:
-        """Add to each task the session that holds it, if it is one of ours."""
+        """Add to each task the session that holds its lease."""
         leases = {one.resource: one for one in self._list()}
         return [_describe(state, leases.get(Resource(TASK, state.task.task))) for state in states]
 
     def acquire(self, op: Operation, step: int, worker: Worker, tasks: Sequence[str]) -> Granted | Held:
-        """Take the leases of tasks, all or none; without an engine each has fence 0.
+        """Get the leases of tasks, all or none; without an engine each has fence 0.
 
-        The engine gives a repeated step the outcome of the first, and its lease may have been released since:
-        then the step is made again.
+        The engine answers a repeated step with its first outcome. If that lease was released since, the step
+        is made again.
         """
         wanted = [Resource(TASK, one) for one in tasks]
         with self:
@@ -89,14 +89,14 @@ class Holdings:
         return Granted(grants=tuple(Grant(kind=TASK, name=one, fence=0, left=0.0) for one in tasks))
 
     def renew(self, op: str, worker: Worker, held: Fenced) -> Lost | None:
-        """Check a fence; return how it was lost, or None."""
+        """Check a fence; return how it was lost, or None if it is valid."""
         with self:
             outcome = self._leases.renew(op, worker.session, [held])
             return outcome if isinstance(outcome, Lost) else None
         return None
 
     def release(self, op: Operation, step: int, worker: Worker, held: Sequence[Fenced]) -> None:
-        """Release leases; what was lost meanwhile needs no release."""
+        """Release leases; a lease that was lost meanwhile needs no release."""
         with self:
             while held:
                 self._leases.release(op.part(step), worker.session, held)

@@ -1,4 +1,4 @@
-"""What `bd` says about tasks: one object or several, bare or in an envelope."""
+"""Tasks in the output of `bd`: one object or several, bare or in an envelope."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from passdown.ports.tracker import Worker
 
 IN_PROGRESS: Final = "in_progress"
 MARK: Final = "pd_op_"
-"""How the names of marks begin, in a task's metadata."""
+"""The prefix of marks in a task's metadata."""
 NOTHING_SAID: Final = "it said nothing"
 _ROLE: Final = "role:"
 _STATES: Final = MappingProxyType({"closed": CLOSED, "blocked": BLOCKED, "deferred": BLOCKED})
 
 
 class Issue(NamedTuple):
-    """A task as `bd` tells it."""
+    """A task as `bd` prints it."""
 
     id: str
     status: str
@@ -28,17 +28,17 @@ class Issue(NamedTuple):
     marks: frozenset[str]
     waits_for: tuple[str, ...]
     lease_ends: datetime | None = None
-    """When others may reclaim it, in builds that give a lease with a claim."""
+    """When others may reclaim it, in builds whose claims have a lease."""
     creator: str = ""
     created_at: datetime | None = None
 
     @property
     def is_closed(self) -> bool:
-        """Whether it is done."""
+        """Whether it is closed."""
         return self.status == CLOSED
 
     def is_of(self, worker: Worker) -> bool:
-        """Return whether an agent works on it."""
+        """Return whether the worker has it in progress."""
         return worker.is_called(self.assignee) and self.status == IN_PROGRESS
 
     def is_anothers(self, worker: Worker) -> bool:
@@ -46,7 +46,7 @@ class Issue(NamedTuple):
         return bool(self.assignee) and not worker.is_called(self.assignee)
 
     def find_actor(self, worker: Worker) -> Worker:
-        """Return the worker under the name to which it is assigned: some builds obey nobody else."""
+        """Return the worker as the assigned agent: some builds accept changes from nobody else."""
         return worker._replace(agent=self.assignee or worker.agent)
 
     @property
@@ -56,7 +56,7 @@ class Issue(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What `bd` printed: tasks, or the text of an error."""
+    """The output of `bd`: tasks, or the text of an error."""
 
     issues: tuple[Issue, ...] = ()
     error: str = ""
@@ -64,7 +64,7 @@ class Answer(NamedTuple):
 
 
 def parse_answer(text: str) -> Answer:
-    """Read what `bd` printed to stdout; nothing at all is an error without words."""
+    """Parse the standard output of `bd`; empty output is an error without words."""
     try:
         found: object = json.loads(text) if text.strip() else {"error": ""}
     except (ValueError, RecursionError):
@@ -85,7 +85,7 @@ def parse_answer(text: str) -> Answer:
 
 
 def parse_issue(values: Mapping[str, object]) -> Issue:
-    """Read one task; what it does not tell is empty."""
+    """Parse one task; missing members are empty."""
     status, assignee = _text(values, "status"), _text(values, "assignee")
     waits = _waits(values)
     priority = values.get("priority")
@@ -121,7 +121,7 @@ def parse_issue(values: Mapping[str, object]) -> Issue:
 
 
 def _waits(values: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the open tasks that it waits for: as `blocked` tells them, or as `show` does."""
+    """Return the open tasks that it depends on, in the form of `blocked` or of `show`."""
     if blocked_by := _texts(values.get("blocked_by")):
         return tuple(blocked_by)
     rows = values.get("dependencies")

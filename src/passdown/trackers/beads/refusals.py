@@ -1,7 +1,7 @@
-"""What each build of `bd` says when it refuses; every other failure may pass (C148).
+"""The words with which each build of `bd` refuses; any other failure may be temporary (C148).
 
-The words were collected by running the builds. They are looked for where a message begins, or after a colon
-or a quotation mark: `bd` puts what it was doing before them, and a task's own text stands elsewhere.
+They were collected by running the builds. They are searched at the beginning of a message, or after a colon
+or a quotation mark, because `bd` puts the action before them, and the text of a task is elsewhere.
 """
 
 import re
@@ -30,22 +30,22 @@ _INVALID: Final = (
 
 
 class AnswerMeaning(StrEnum):
-    """What an answer of `bd` means."""
+    """The meaning of an answer of `bd`."""
 
     DONE = "done"
     UNKNOWN = "unknown"
     """There is no such task."""
     REFUSED = "refused"
     FAILED = "failed"
-    """It may pass, and it may have been done."""
+    """The failure may be temporary, and the change may have been made."""
 
 
 class _Table(NamedTuple):
-    """The words of one build."""
+    """The refusals of one build."""
 
     numbers: tuple[int, int, int]
     has_imports: bool
-    """Whether the build keeps its tasks in SQLite, and a file of lines beside it: the others use Dolt."""
+    """Whether the build keeps its tasks in SQLite with a file of lines beside it; the others use Dolt."""
     unknown: re.Pattern[str]
     refused: re.Pattern[str]
 
@@ -102,7 +102,7 @@ _TABLES: Final = (
 
 
 def judge(build: Build, done: ProgramResult) -> AnswerMeaning:
-    """Return what an answer means: the exit code alone does not tell, some builds refuse and fail with 0."""
+    """Return the meaning of an answer; the exit code is not enough, since some builds fail with 0."""
     answer = parse_answer(done.text)
     if done.is_done and answer.is_readable and not answer.error:
         return AnswerMeaning.DONE
@@ -114,7 +114,7 @@ def judge(build: Build, done: ProgramResult) -> AnswerMeaning:
 
 
 def _find_table(build: Build) -> _Table:
-    """Return the words of a build; of one that is not known, those of the nearest with the same storage."""
+    """Return the refusals of a build, or of the nearest known build with the same storage."""
     alike = [one for one in _TABLES if one.has_imports == build.has_imports]
     return min(alike, key=lambda one: abs(_weigh(one.numbers) - _weigh(build.numbers)))
 

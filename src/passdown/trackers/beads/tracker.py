@@ -1,4 +1,4 @@
-"""Beads as the tracker: the lease of a task first, then `bd`, whose answer decides (C98)."""
+"""Beads as the tracker: first the lease of a task, then `bd`, whose answer decides (C98)."""
 
 import json
 from collections.abc import Sequence
@@ -38,13 +38,13 @@ from passdown.trackers.beads.issues import IN_PROGRESS, MARK, Issue
 
 _HOLDER: Final = pattern(r'already claimed by ([^"{}]+?)\s*(?:["{}]|$)|assignee is "([^"]+)"')
 _MOST_TRIED: Final = 50
-"""How many ready tasks are tried before a claim without a name gives up."""
+"""How many ready tasks a claim without a name tries."""
 _RENEWED_BEFORE: Final = timedelta(minutes=2, seconds=30)
-"""A lease of `bd` lives for five minutes; it is renewed when less than this is left."""
+"""A lease of `bd` lasts for five minutes; it is renewed when less than this is left."""
 
 
 class Beads:
-    """Keeps the promises of `Tracker` over a `bd` that is installed."""
+    """Implements `Tracker` with an installed `bd`."""
 
     def __init__(self, calls: Calls, holdings: Holdings) -> None:
         self._calls = calls
@@ -57,7 +57,7 @@ class Beads:
             has_marks=build.has_metadata,
         )
 
-    # --- looking ------------------------------------------------------------------------------------
+    # --- reading ------------------------------------------------------------------------------------
 
     def tasks(self, listing: Listing, worker: Worker = NOBODY) -> Sequence[TaskState]:
         """List tasks, as `bd ready`, `bd blocked` or `bd list` do."""
@@ -74,12 +74,12 @@ class Beads:
         return sorted(listed, key=lambda one: one.task.priority)
 
     def _ready(self, worker: Worker) -> list[Issue]:
-        """Return what can be claimed: some builds also list what is in progress, or another's."""
+        """Return the ready tasks; some builds also list tasks in progress or of other agents."""
         found = self._calls.read("ready", "--limit=0", "--sort=priority")
         return [one for one in found if one.status == OPEN and not one.is_anothers(worker)]
 
     def find(self, task: str) -> TaskState | None:
-        with suppress(UnknownTaskError):  # what cannot be an id is the id of no task
+        with suppress(UnknownTaskError):  # an invalid id belongs to no task
             found = self._calls.show(task)
             return None if found is None else self._holdings.describe([found.state])[0]
         return None
@@ -87,10 +87,10 @@ class Beads:
     # --- adding -------------------------------------------------------------------------------------
 
     def create(self, op: Operation, worker: Worker, task: Task, after: Sequence[str] = ()) -> Task:
-        """Add a task; one that has an id is looked for first, since some builds would overwrite it.
+        """Add a task; a given id is looked up first, since some builds would overwrite an existing task.
 
-        `bd create` knows no marks, so whoever repeats it is given the task that looks like what was made
-        before; a task is added again only if there is none.
+        `bd create` stores no marks, so a repeat looks for a task like the one that may have been added, and
+        adds a task only if there is none.
         """
         for other in after:
             require_id(other)
@@ -99,18 +99,18 @@ class Beads:
             if made is None and task.task:
                 require_id(task.task)
                 if self._calls.show(task.task) is not None:
-                    raise UsageError(
-                        f"there is a task {task.task} already", hint="Choose another id, or none."
-                    )
+                    raise UsageError(f"task {task.task} already exists", hint="Choose another id, or none.")
             made = made or next(iter(self._calls.change(worker.agent, *_make_words(task, after))), None)
         if made is None or not made.id:
-            raise TrackerUnsureError("bd did not tell the new task", hint="Look with `passdown task list`.")
+            raise TrackerUnsureError(
+                "bd did not return the new task", hint="Check with `passdown task list`."
+            )
         return replace(made.task, waits=len(after))
 
     def _find_made(self, op: Operation, worker: Worker, task: Task) -> Issue | None:
-        """Return the task that an earlier try made: of this title, by this agent, and not older than the try.
+        """Return the task that an earlier attempt added: same title and agent, not older than the attempt.
 
-        Some builds tell whole seconds. If several tasks are like it, nobody knows which one it is.
+        Some builds store whole seconds. If several tasks match, it is unknown which one it is.
         """
         since = int(operation_time(op.id))
         found = [
@@ -122,8 +122,8 @@ class Beads:
         ]
         if len(found) > 1:
             names = " ".join(sorted(one.id for one in found))
-            hint = "Look at them before you add it again: `passdown task show ID`."
-            raise TrackerError(f"{names} have this title, and one of them may be the new task", hint=hint)
+            hint = "Check them before you add it again: `passdown task show ID`."
+            raise TrackerError(f"{names} have this title; one of them may be the new task", hint=hint)
         return found[0] if found else None
 
     # --- claiming -----------------------------------------------------------------------------------
@@ -140,12 +140,12 @@ class Beads:
                 if isinstance(outcome, Claimed):
                     return outcome
         waiting: Sequence[TaskState] = ()
-        with suppress(TrackerError):  # it is only shown
+        with suppress(TrackerError):  # the list is only shown
             waiting = self.tasks(Listing.OPEN)
         return NothingReady(waiting=tuple(waiting))
 
     def _still_held(self, op: Operation, worker: Worker) -> list[str]:
-        """Return the tasks that the session has; release those that somebody closed or took with `bd`."""
+        """Return the tasks that the session still has; release those closed or taken with `bd`."""
         kept: list[str] = []
         for number, held in enumerate(self._holdings.of(worker, TASK)):
             issue = self._calls.show(held.resource.name)
@@ -156,17 +156,19 @@ class Beads:
         return kept
 
     def _keep_alive(self, worker: Worker, issue: Issue) -> None:
-        """Renew the lease that `bd` itself gave, before others may reclaim a task that is worked on."""
+        """Renew the lease of `bd` itself before others may reclaim a task in progress."""
         if issue.lease_ends is None or not issue.is_of(worker):
             return
         if issue.lease_ends - self._calls.now() < _RENEWED_BEFORE:
-            with suppress(TrackerError, UnknownTaskError):  # the lease frees nothing by itself
+            with suppress(
+                TrackerError, UnknownTaskError
+            ):  # an expired lease does not release the task by itself
                 self._calls.change(issue.assignee, "heartbeat", issue.id)
 
     def _claim_named(
         self, op: Operation, worker: Worker, names: Sequence[str], first_part: int = 0
     ) -> Claimed | Held:
-        """Claim tasks, all or none: the leases, then each in `bd`; if one is refused, all are given back."""
+        """Claim tasks, all or none: first the leases, then each in `bd`; if one is refused, undo all."""
         for name in names:
             require_id(name)
         granted = self._holdings.acquire(op, first_part, worker, names)
@@ -197,7 +199,7 @@ class Beads:
     def _undo(
         self, step: tuple[Operation, int], worker: Worker, granted: Granted, claimed: Sequence[Issue]
     ) -> None:
-        """Give back what was claimed, and the leases; raise a TrackerUnsureError if `bd` kept something."""
+        """Undo claims and their leases; raise a TrackerUnsureError if `bd` may still have a claim."""
         kept: list[str] = []
         for issue in claimed:
             try:
@@ -208,15 +210,17 @@ class Beads:
         self._holdings.release(*step, worker, fenced)
         if kept:
             hint = "Claim it again, or give it back with `passdown task give-back ID`."
-            raise TrackerUnsureError(f"bd may still say that {' '.join(kept)} is {worker.agent}'s", hint=hint)
+            raise TrackerUnsureError(
+                f"bd may still list {' '.join(kept)} as claimed by {worker.agent}", hint=hint
+            )
 
     def _claim_one(self, worker: Worker, task: str) -> Issue | Held:
-        """Let `bd` decide whose a task is.
+        """Let `bd` decide who gets a task.
 
-        1. Builds that reopen closed tasks, or refuse their holder, are asked first; and so is whoever goes on
-           for a session that died, under whose agent the task stands.
-        2. The answer counts: whose it is, and in progress.
-        3. If the answer does not tell, the task does.
+        1. The task is read first with builds that reopen closed tasks or refuse the task's own holder, and
+           for a session that continues a dead one, whose agent the task is assigned to.
+        2. The answer counts if it says who has the task, and that it is in progress.
+        3. Otherwise the task is read again.
         """
         with self._calls.alone():
             is_asked = self._calls.build.needs_lock or bool(worker.former)  # 1
@@ -226,7 +230,7 @@ class Beads:
             found: Issue | Held | None = None
             try:
                 found = self._try_claim(worker, task)  # 2
-                error: TrackerError = TrackerUnsureError(f"bd did not say whose {task} is", hint="Try again.")
+                error: TrackerError = TrackerUnsureError(f"bd did not say who has {task}", hint="Try again.")
             except TrackerRefusedError as raised:
                 holder = _HOLDER.search(raised.message)
                 found, error = _held(task, holder[1] or holder[2]) if holder else None, raised
@@ -238,10 +242,10 @@ class Beads:
             return found
 
     def _try_claim(self, worker: Worker, task: str) -> Issue | None:
-        """Claim a task in `bd`; return it if it is the agent's then.
+        """Claim a task in `bd`; return it if the agent has it then.
 
-        Some builds take the start of an id for the whole, and some leave a task open that was assigned to its
-        agent before.
+        Some builds accept the beginning of an id, and some leave a task open that was already assigned to the
+        agent.
         """
         try:
             issue = next(iter(self._calls.change(worker.agent, "update", task, "--claim")), None)
@@ -256,10 +260,12 @@ class Beads:
         return issue if issue is not None and issue.is_of(worker) else None
 
     def _judge_claim(self, worker: Worker, task: str) -> Issue | Held | None:
-        """Return what a task tells about a claim: it is the agent's, or another's; None if it is free."""
+        """Return a task if the agent has it, `Held` if another agent has it, and None if it is free."""
         found = self._require(task)
         if found.is_closed:
-            raise UsageError(f"task {task} is closed", hint="`passdown task ready` lists open ones.")
+            raise UsageError(
+                f"task {task} is closed", hint="`passdown task ready` lists the tasks that you can claim."
+            )
         if found.is_of(worker):
             return found
         return _held(task, found.assignee) if found.is_anothers(worker) else None
@@ -267,7 +273,7 @@ class Beads:
     # --- notes --------------------------------------------------------------------------------------
 
     def note(self, op: Operation, worker: Worker, task: str, text: str) -> TaskStored:
-        """Add a text to the note of a task, and the mark of the operation in the same write."""
+        """Add a text to the note of a task, together with the mark of the operation."""
         require_id(task)
         with self._calls.alone():
             must_look = op.is_repeat or self._calls.build.needs_lock
@@ -283,7 +289,9 @@ class Beads:
         build = self._calls.build
         note = join_notes(known.task.note, text) if known is not None else text
         if len(note.encode()) > build.longest_note:
-            hint = f"bd {build.version} keeps {build.longest_note:,} bytes; a newer one keeps more."
+            hint = (
+                f"bd {build.version} stores at most {build.longest_note:,} bytes; newer versions store more."
+            )
             raise TrackerRefusedError(f"the notes of {task} would be too long", hint=hint)
         words = [f"--append-notes={text}"] if build.can_append else [f"--notes={note}"]
         words += [f"--set-metadata={MARK}{op.mark}=1"] if build.has_metadata else []
@@ -309,12 +317,12 @@ class Beads:
     ) -> TaskClosed | Lost | Held:
         """Close a task.
 
-        1. The fence says whether it is still the session's; without one, `bd` may say that it is the agent's.
-           What no session wants needs no fence.
-        2. A task that is closed already is done, whoever closed it.
-        3. Another's task is not closed; most builds would. One that stands under the agent of a session that
-           died, and for which this one goes on, is closed under that name.
-        4. Notes first, then the task; what it says afterwards counts.
+        1. The fence tells whether the session still holds it; without a fence, `bd` may say that the agent
+           has it. A close without a session needs no fence.
+        2. A task that is already closed is done, whoever closed it.
+        3. A task of another agent is not closed, although most builds would do it. A task of the agent of a
+           dead session that this one continues is closed under that name.
+        4. The note is added first, then the task is closed; its state afterwards counts.
         """
         task = held.resource.name
         require_id(task)
@@ -336,7 +344,7 @@ class Beads:
         return TaskClosed(task=closed, released=released, is_unfenced=self._holdings.is_away)
 
     def _close(self, worker: Worker, task: str, reason: str) -> Issue:
-        """Close a task in `bd`; whatever that says, the task tells whether it is closed."""
+        """Close a task in `bd`; if the answer is unclear, read the task again."""
         try:
             found = self._calls.change(worker.agent, "close", task, f"--reason={clean(reason)}")
         except (TrackerRefusedError, TrackerUnsureError):
@@ -344,16 +352,16 @@ class Beads:
             if not known.is_closed:
                 raise
             return known
-        except UnknownTaskError:  # one build forgets what it closed
+        except UnknownTaskError:  # one build does not find a task that it has just closed
             found = ()
         issue = next((one for one in found if one.id == task and one.is_closed), None)
         known = issue or self._require(task)
         if not known.is_closed:
-            raise TrackerUnsureError(f"bd did not close {task}", hint="See `bd show`.")
+            raise TrackerUnsureError(f"bd did not close {task}", hint=f"Check with `bd show {task}`.")
         return known
 
     def give_back(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost:
-        """Let others claim a task that the session holds, or that `bd` alone says is the agent's (C86)."""
+        """Give up a task that the session holds, or that the agent has only in `bd` (C86)."""
         task = held.resource.name
         require_id(task)
         lost = self._holdings.renew(op.part(1), worker, held)
@@ -372,9 +380,9 @@ class Beads:
         return issue or self._require(task)
 
     def move(self, op: Operation, worker: Worker, held: Fenced) -> TaskStored | Lost | Held:
-        """Give a task that stands under another agent to this one, which has the lease.
+        """Reassign a task from another agent to this one, which has the lease.
 
-        Between the two calls of `bd` somebody else may claim it there: then the lease goes, too.
+        If somebody else claims the task between the two calls of `bd`, the lease is released too.
         """
         task = held.resource.name
         require_id(task)
@@ -398,7 +406,7 @@ class Beads:
 
 
 def _make_words(task: Task, after: Sequence[str]) -> Sequence[str]:
-    """Return the words that let `bd` add a task."""
+    """Return the arguments of `bd` for adding a task."""
     words = ["create", f"--title={clean(task.title)}", f"--priority={task.priority}"]
     words += [f"--description={clean(task.body)}"] if task.body else []
     words += [f"--labels=role:{clean(task.role)}"] if task.role else []
@@ -407,14 +415,14 @@ def _make_words(task: Task, after: Sequence[str]) -> Sequence[str]:
 
 
 def _has_note(issue: Issue, op: Operation, text: str) -> bool:
-    """Return whether a note was added: by the mark, or by its text where the build stores no marks."""
+    """Return whether a note was added, by its mark, or by its text if the build stores no marks."""
     return op.mark in issue.marks or (bool(op.before) and is_added(issue.task.note, clean(text), op.before))
 
 
 def _has_close_note(issue: Issue, op: Operation, note: str) -> bool:
-    """Return whether the note of a close is there: added by this close, or by one that did not get further.
+    """Return whether the note of a close is there, from this close or from one that got no further.
 
-    What a close adds stands at the end of a task that is open again.
+    After an incomplete close, the task is open and its note ends with that text.
     """
     lines = clean(note).splitlines()
     return (op.is_repeat and _has_note(issue, op, note)) or issue.task.note.splitlines()[
@@ -434,20 +442,20 @@ def _held(task: str, agent: str) -> Held:
 
 
 def _sync(calls: Calls, agent: str, *, push: bool) -> str:
-    """Exchange tasks as the build can; what commits to git or pushes happens only if it is wanted.
+    """Sync as far as the build can; commit to git or push only if `push` is set.
 
-    1. A build with a file of lines writes that file; its full sync commits and pushes git.
-    2. A build without `sync` keeps its database; it can push that.
-    3. Others pull and push their own remote, and never adopt one of git's.
+    1. A build with a file of lines writes that file; its full sync also commits and pushes with git.
+    2. A build without `sync` can only push its database.
+    3. Other builds pull and push their own remote, and never adopt a remote of git.
     """
     build = calls.build
     actor = f"--actor={agent or UNNAMED}"
     if build.has_imports:  # 1
         _require_done(calls.run("sync", actor) if push else calls.run("sync", "--flush-only", actor))
-        return "committed, pulled and pushed" if push else "wrote the file that git tracks"
+        return "committed, pulled and pushed" if push else "exported the tasks to the file that git tracks"
     if not build.has_sync:  # 2
         if not push:
-            return f"nothing to do: bd {build.version} syncs only with `push` below [tracker]"
+            return f"nothing to do: bd {build.version} syncs only with `push = true` under [tracker]"
         _require_done(calls.run("dolt", "push", actor))
         return "pushed the database"
     done = calls.run("sync", "--no-adopt", "--json", actor)  # 3
