@@ -70,7 +70,7 @@ def test_a_merged_view_is_named_until_it_is_regenerated(command: Caller, project
     check = command("synthesize", "--check")
     assert (check.code, check.err) == (1, MERGED)
     assert "is merged by git, not regenerated" in command("view", "verify").err
-    assert f"view: {VIEW} was merged by git and not regenerated" in " ".join(command("doctor").out.split())
+    assert f"view: {VIEW} was merged by git and not rebuilt" in " ".join(command("doctor").out.split())
     done = command("synthesize")
     (copy,) = kept(project)
     assert done.err == f"passdown: {VIEW} was merged by git; a copy is kept in {copy}\n"
@@ -94,7 +94,7 @@ def test_what_a_person_wrote_in_a_merged_view_is_offered_and_published(
     assert done["view"]["before"] == "merged"
     assert sorted(done["view"]["offered"]) == ["- [ ] Mend the net", "Not a step at all."]
     (copy,) = kept(project)
-    what = f"kept-view: {copy} has 2 lines that no event states"
+    what = f"kept-view: {copy} has 2 lines that no event has"
     assert what in " ".join(command("doctor").out.split())
     shown = command("migrate", copy)
     assert "next:\n  - Steer\n  - Mend the net\n" in shown.out
@@ -109,7 +109,7 @@ def test_what_a_person_wrote_in_a_merged_view_is_offered_and_published(
         None,
         (),
     )
-    assert f"{copy} has 1 line that no event states" in " ".join(command("doctor").out.split())
+    assert f"{copy} has 1 line that no event has" in " ".join(command("doctor").out.split())
 
 
 def test_lines_of_another_view_in_the_last_commits_are_not_offered(command: Caller, project: Project) -> None:
