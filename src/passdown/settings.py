@@ -181,7 +181,7 @@ class ContextSettings:
 
 @record
 class ProjectSettings:
-    """How a coordination server recognizes the clones of this project."""
+    """How a coordination server recognises the clones of this project."""
 
     key: Annotated[str, "The project's key, created by `passdown team init`.", ProjectKey()] = ""
 

@@ -241,7 +241,9 @@ def test_a_number_out_of_its_bounds_is_refused(value: object) -> None:
     with pytest.raises(UsageError) as refused:
         parse_settings([SettingsSource("passdown.toml", {"events": {"retention_days": value}})])
 
-    assert refused.value.message == "passdown.toml: events.retention_days is not a number in the allowed range"
+    assert (
+        refused.value.message == "passdown.toml: events.retention_days is not a number in the allowed range"
+    )
     assert refused.value.hint == "write a whole number from 0 to 3650, without quotes"
 
 

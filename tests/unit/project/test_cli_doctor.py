@@ -194,7 +194,10 @@ def test_state_that_git_tracks_is_named_and_documents_of_other_tools_are_not(
     project.git("add", "--force", ".conductor")
 
     assert find(command) == [
-        ("tracked", "git tracks .conductor/journal/s-1.jsonl, so Passdown ignores it: anyone can have committed it"),
+        (
+            "tracked",
+            "git tracks .conductor/journal/s-1.jsonl, so Passdown ignores it: anyone can have committed it",
+        ),
         ("tracked", "git tracks .conductor/paused, so Passdown ignores it: anyone can have committed it"),
         ("tracked", "git tracks .conductor/.gitignore"),
     ]
@@ -433,7 +436,10 @@ def test_a_session_that_ended_without_publishing(command: Caller, project: Proje
     clock.at += timedelta(minutes=5)
 
     ((code, what),) = find(command)
-    assert (code, what) == ("session", f"{account.agent} ended 5 min ago; its record is published at the next start")
+    assert (code, what) == (
+        "session",
+        f"{account.agent} ended 5 min ago; its record is published at the next start",
+    )
     mends(command)
 
 

@@ -19,7 +19,7 @@ MEMBER: Final = "statusLine"
 VERB: Final = "status-line"
 
 _LISTS: Final = MappingProxyType({"enabledPlugins": PLUGIN_ID, "extraKnownMarketplaces": PLUGIN})
-"""The members in which a host lists plugins, and the name of ours there."""
+"""The members in which a host lists plugins, and the name of our plugin there."""
 
 _OURS: Final = pattern(r'passdown(?:\.exe)?"? status-line\b')
 # The host sends its JSON once, but two commands need it.
@@ -58,11 +58,11 @@ def put_status_line(text: str, line: str, *, can_wrap: bool) -> SettingsChange:
     there = object_at(value)
     command = there.get("command")
     if not isinstance(command, str) or there.get("type") != "command":  # 3
-        return SettingsChange(text, "there is a status line of another kind; it was not changed")
+        return SettingsChange(text, "the settings have another kind of status line; it was not changed")
     found = unwrap_command(command)
     inner = command if found is None else found
     if inner and not can_wrap:
-        return SettingsChange(text, "there is already a status line; it was not changed")
+        return SettingsChange(text, "the settings already have a status line; it was not changed")
     wrapped = wrap_command(line, inner)  # 2
     return SettingsChange(
         text if wrapped == command else revise_members(text, {MEMBER: {**there, "command": wrapped}})
