@@ -1,4 +1,4 @@
-"""One internal instant, aware and in UTC; all its input and output forms; the order of stamps.
+"""Instants, always aware and in UTC: how they are read, written and ordered.
 
 Only the two S0 tables hold a local time of day (``HH:MM``); it is never converted to an instant.
 """
@@ -11,7 +11,7 @@ from typing import Final
 from passdown.core.lazy_regex import pattern
 
 FOLLOW_LIMIT: Final = timedelta(hours=24)
-"""How far beyond its present a writer follows the clocks of others (C115)."""
+"""How far ahead of its own clock a writer follows the clocks of others (C115)."""
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
