@@ -89,8 +89,8 @@ def test_lines_out_of_order_are_named() -> None:
     text = "".join(render_line(JournalLine(seq=seq, fact=FACT)) for seq in (1, 3, 3, 2))
 
     assert [(one.line, one.field, one.problem) for one in parse_journal(text).problems] == [
-        (3, "seq", "is 3 after 3"),
-        (4, "seq", "is 2 after 3"),
+        (3, "seq", "is out of order: 3 after 3"),
+        (4, "seq", "is out of order: 2 after 3"),
     ]
 
 

@@ -203,8 +203,8 @@ def test_markers_are_never_published(command: Caller, project: Project) -> None:
 
     assert done.code == 1
     assert done.err == (
-        "passdown: old.md:7: has conflict markers of a merge\n"
-        "  hint: decide which lines are right and remove the markers\n"
+        "passdown: old.md:7: has merge conflict markers\n"
+        "  hint: keep the lines that are right and remove the markers\n"
     )
 
 
