@@ -1,6 +1,6 @@
 """Instants, always aware and in UTC: how they are read, written and ordered.
 
-Only the two S0 tables hold a local time of day (``HH:MM``); it is never converted to an instant.
+Only two tables of the ledger (S0) hold a local time of day (``HH:MM``); it never becomes an instant.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ _CLOCK: Final = pattern(rf"{_HOUR}:{_SIXTY}")
 
 
 def parse_instant(text: str) -> datetime | None:
-    """Read an instant in any form of C26; return None for anything else, including impossible dates.
+    """Read an instant in any supported form (C26); return None for anything else, even impossible dates.
 
     1. ISO 8601: a date, or a date and a time with ``T`` or a space; seconds and their fraction are optional;
        ``Z``, an offset, or nothing, which means UTC. Digits beyond microseconds are cut off.

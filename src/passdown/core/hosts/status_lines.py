@@ -47,7 +47,7 @@ def put_status_line(text: str, line: str, *, can_wrap: bool) -> SettingsChange:
 
     1. If there is none, ours is added.
     2. An existing one is wrapped, if the shell supports that.
-    3. A status line that is not a command is left as it is.
+    3. A status line that is not a command is left alone.
     """
     text = text if text.strip() else "{}\n"
     value = read_settings(text).get(MEMBER)
@@ -77,7 +77,7 @@ def read_settings(text: str) -> dict[str, object]:
 def undo_settings(text: str, before: str | None, rules: Collection[str] = ()) -> str | None:
     """Return settings without our entries and rules; None if nothing is left of a file that we created.
 
-    The result is based on the previous content: if nobody else changed anything, it is identical to the byte.
+    The result is based on the previous content: if nothing else has changed, it is identical to the byte.
     """
     try:
         old = read_settings(before or "")

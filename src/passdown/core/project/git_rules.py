@@ -41,7 +41,7 @@ def has_block(data: bytes, label: str = "") -> bool:
 
 
 def has_line(data: bytes, line: str) -> bool:
-    """Return whether a file contains a line, whoever wrote it."""
+    """Return whether a file contains a line, in our block or outside."""
     return line.encode("utf-8", "surrogateescape") in data.replace(b"\r\n", b"\n").split(b"\n")
 
 
