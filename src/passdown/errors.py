@@ -4,28 +4,28 @@
 
     PassdownError            1  refused
     ├── FormatError          1  a document cannot be read; it says where
-    ├── UsageError           2  the command was called wrongly
+    ├── UsageError           2  the command was called incorrectly
     ├── HeldError            3  another session holds it
     ├── OutdatedError        4  a view is older than its events
     ├── StorageError         5  the disk or the engine failed; try later
-    │   ├── UnsureError      5  it may have been written, but it may not survive a power cut
-    │   ├── UnwritableError  5  this process may not write it; it may be read
-    │   ├── AwayError        5  what sessions share does not answer; nothing was granted
-    │   │   ├── BrokenError      5  the connection broke before anything was changed; a new one may work
-    │   │   └── UnansweredError  5  it may or may not have been done; repeat it with the same operation id
-    │   ├── NoServerError    5  the project is a team's, and the settings name no server
+    │   ├── UnsureError      5  the write may not survive a power cut
+    │   ├── UnwritableError  5  this process may read it but not write it
+    │   ├── AwayError        5  the coordination engine does not answer; nothing was granted
+    │   │   ├── BrokenError      5  the connection broke before anything changed; a new one may work
+    │   │   └── UnansweredError  5  the outcome is unknown; repeat it with the same operation id
+    │   ├── NoServerError    5  the project belongs to a team, but the settings name no server
     │   ├── OtherThreadError 5  a store belongs to the thread that opened it
-    │   └── CacheError       5  a cache cannot be used; the work can be done without it
-    │       └── UnreadError  5  not all events were read yet, and there is no time to do it
-    └── TrackerError         1  the tracker did not do it; each says whether it can be tried again (G6)
-        ├── TrackerMissingError   1  its program or its database is not there
+    │   └── CacheError       5  a cache cannot be used; everything works without it
+    │       └── UnreadError  5  not all events have been read yet, and time is up
+    └── TrackerError         1  the tracker did not do it; `is_recoverable` says whether to retry (G6)
+        ├── TrackerMissingError   1  its program or its database is missing
         ├── TrackerAnswerError    1  its answer cannot be read
-        ├── TrackerRefusedError   1  it refused, and trying again does not help
-        ├── TrackerBusyError      5  others use it; try again
+        ├── TrackerRefusedError   1  it refused; retrying does not help
+        ├── TrackerBusyError      5  others are using it; retry
         │   └── TrackerSpentError 5  it failed for so long that it was not called again
-        ├── TrackerUnsureError    5  it failed, took too long or died: look at the task before you try again
-        ├── TrackerQueuedError    5  it does not answer; a later command does what is written down
-        └── TrackerSyncError      5  the exchange with a remote failed; try again
+        ├── TrackerUnsureError    5  it failed, timed out or died: look at the task before you retry
+        ├── TrackerQueuedError    5  it does not answer; the change is queued for a later command
+        └── TrackerSyncError      5  the exchange with a remote failed; retry
 
 Losing a race is a value, not an error. Any other exception is a bug in Passdown and exits with 70.
 """
@@ -45,10 +45,10 @@ class PassdownError(Exception):
 
 
 class FormatError(PassdownError):
-    """A document cannot be read."""
+    """A document cannot be read; the error says where."""
 
     def __init__(self, message: str, *, line: int = 1, field: str = "", hint: str = "") -> None:
-        """Store the place: lines count from 1, and the field may be empty."""
+        """Store the message and its place; lines count from 1, and the field may be empty."""
         super().__init__(message, hint=hint)
         self.line = line
         self.field = field
@@ -66,11 +66,11 @@ class UnknownSessionError(UsageError):
 
 
 class SeveralSessionsError(UsageError):
-    """Several sessions run here, and none was named."""
+    """Several sessions are running here, and the command names none."""
 
 
 class HeldError(PassdownError):
-    """Another session holds what was asked for."""
+    """Another session holds what was requested."""
 
     exit_code = 3
     code = "held"
@@ -91,33 +91,34 @@ class StorageError(PassdownError):
 
 
 class UnsureError(StorageError):
-    """Something may have been written, but it may not survive a power cut; nothing was acknowledged."""
+    """A write may not survive a power cut; nothing was acknowledged."""
 
 
 class UnwritableError(StorageError):
-    """This process may not write something, as in a sandbox; it may be read."""
+    """This process may read a store but not write it, as in a sandbox."""
 
 
 class AwayError(StorageError):
-    """What sessions share cannot be asked now; nothing was granted."""
+    """The coordination engine cannot be reached now; nothing was granted."""
 
 
 class BrokenError(AwayError):
-    """The connection to the engine broke, or could not be made; nothing was changed."""
+    """The connection to the engine broke or could not be made; nothing changed."""
 
 
 class UnansweredError(AwayError):
-    """The engine was told to keep a change, and did not say whether it did."""
+    """The engine was told to commit a change and did not confirm it; the outcome is unknown."""
 
 
 class NoServerError(StorageError):
-    """The project is a team's, and the settings name no server; nothing was granted."""
+    """The project belongs to a team, but the settings name no server; nothing was granted."""
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Return whether the engine did not answer; one that may be read and not written did (C86, C87).
+    """Return whether the engine did not answer.
 
-    A server that the settings do not name is not away: it does not come back by itself (C159).
+    An engine that can be read but not written did answer (C86, C87). A server that the settings do not name
+    is not away, because it does not come back by itself (C159).
     """
     return isinstance(error, StorageError) and not isinstance(error, UnwritableError | NoServerError)
 
@@ -127,19 +128,19 @@ class OtherThreadError(StorageError):
 
 
 class CacheError(StorageError):
-    """A cache cannot be used; the work can be done without it."""
+    """A cache cannot be used; everything works without it, only slower."""
 
 
 class UnreadError(CacheError):
-    """Not all events were read yet, and what is made from them must not leave any out (C131)."""
+    """Not all events have been read yet, and a result that leaves some out would be wrong (C131)."""
 
 
 class TrackerError(PassdownError):
-    """The tracker did not do what was asked for."""
+    """The tracker did not do what was requested."""
 
     code = "tracker"
     is_recoverable = False
-    """Whether the same may succeed later (G6)."""
+    """Whether the same call may succeed later (G6)."""
 
 
 class TrackerMissingError(TrackerError):
@@ -149,19 +150,19 @@ class TrackerMissingError(TrackerError):
 
 
 class TrackerAnswerError(TrackerError):
-    """The tracker answered something that cannot be read."""
+    """The tracker's answer cannot be read."""
 
     code = "tracker-answer"
 
 
 class TrackerRefusedError(TrackerError):
-    """The tracker refused what it was asked for last; what came before that may have been done."""
+    """The tracker refused the last request; earlier ones may have been done."""
 
     code = "tracker-refused"
 
 
 class TrackerBusyError(TrackerError):
-    """Others use the tracker, which did nothing."""
+    """Others are using the tracker; it did nothing."""
 
     exit_code = 5
     code = "tracker-busy"
@@ -173,7 +174,7 @@ class TrackerSpentError(TrackerBusyError):
 
 
 class TrackerUnsureError(TrackerError):
-    """The tracker failed, took too long or died; nobody knows whether it did what was asked for."""
+    """The tracker failed, timed out or died; it is unknown whether it did what was requested."""
 
     exit_code = 5
     code = "tracker-unsure"
@@ -181,7 +182,7 @@ class TrackerUnsureError(TrackerError):
 
 
 class TrackerQueuedError(TrackerError):
-    """The tracker does not answer; what is wanted is written down, and a later command does it."""
+    """The tracker does not answer; the change is queued, and a later command sends it."""
 
     exit_code = 5
     code = "tracker-queued"

@@ -12,7 +12,7 @@ SETTINGS = "passdown.toml"
 """The settings file of a project; hooks do nothing in a project without one."""
 GIT = ".git"
 GIT_PARTS = ("HEAD", "objects")
-"""What a git folder has, unless it is damaged; one that has none of it is not git's."""
+"""Parts of every intact git folder; a folder that has none of them is not git's."""
 OURS = "passdown"
 """Our folder, below git's own folder and below the user's folders."""
 USER_SETTINGS = "settings.toml"
@@ -36,11 +36,11 @@ TRACKS = "conductor/tracks"
 DESIGN = "design.md"
 SPEC = "spec.md"
 PLAN = "plan.md"
-"""The papers of a track or a change."""
+"""The documents of a track or a change."""
 PRODUCT = "conductor/product.md"
 TECH_STACK = "conductor/tech-stack.md"
 CODEMAPS = "conductor/CODEMAPS"
-"""What other tools write about the whole project."""
+"""Documents of other tools about the whole project."""
 LOOP_FOLDER = "loops"
 """The folder of a change's loop ledgers."""
 CHANGE_STATE = "state.md"
@@ -59,72 +59,72 @@ JOURNALS = "journal"
 CACHE = "cache"
 PAUSED = "paused"
 WAITING = "waiting"
-"""Holds one file for each session that is told something at its next prompt: empty for a brief, else mail."""
+"""Holds one file for each session that gets something at its next prompt: empty for a brief, else mail."""
 CONTEXT_LEVELS = "levels"
 """Holds one file for each session whose host reports how full its context is."""
 SIGNALS = "signals"
-"""Holds one file for each session that was compacted or shows signs that it gets worse."""
+"""Holds one file for each session that was compacted or shows signs of getting worse."""
 COORDINATION = "coordination.sqlite"
-"""What sessions share: one file for all checkouts of a clone."""
+"""The coordination database, one for all checkouts of a clone."""
 COORDINATION_CHANGES = "coordination"
-"""Copies of it, and what was changed since: a file that was lost is restored from them."""
+"""Copies of it and the changes since then, from which a lost database is restored."""
 COORDINATION_COPY = "reservations.sqlite"
-"""What a server last said about sessions, files and tasks: a copy for those who cannot ask it."""
+"""A copy of what the server last said about sessions, files and tasks, for when it cannot be reached."""
 ENGINE_AWAY = "engine-away.json"
-"""Says when the engine through which sessions coordinate last did not answer."""
+"""Records when the coordination engine last failed to answer."""
 OUTBOX = "outbox"
-"""Holds a file for each session that writes to the tracker, which is locked meanwhile."""
+"""Holds one file for each session that writes to the tracker, locked while it writes."""
 SETTLED = "outbox.json"
-"""Says which journals had nothing left for the tracker when they were last read."""
+"""Records which journals had nothing left for the tracker when they were last read."""
 HOOK_LOG = "hooks.log"
 COSTS = "metrics.jsonl"
 PREFERENCES = "preferences.json"
 LOOP_READINGS = "loops.json"
-"""What was last read of the loop ledgers of this checkout."""
+"""What was last read from the loop ledgers of this checkout."""
 ENDED_CHANGES = "ended-changes.json"
-"""The changes that are finished: their loop ledgers are not read again."""
+"""The finished changes, whose loop ledgers are not read again."""
 LAST_CHECKPOINT = "last-checkpoint-commit.txt"
 TO_COMMIT = "to-commit.txt"
 """Exists while a running session has published something that may not be committed yet."""
 TO_SYNTHESIZE = "to-synthesize.txt"
-"""Exists while an event may be missing in the local view."""
+"""Exists while the local view may lack an event."""
 TO_COMMIT_VIEW = "to-commit-view.txt"
-"""Exists while events are committed without the tracked view that tells of them."""
+"""Exists while events are committed but the tracked view that includes them is not."""
 ARCHIVING = "archiving.txt"
 """Exists while archived events may not be committed yet."""
 SESSION_STATE = "session-state_"
 JSON = ".json"
 ADDRESSED = "handoff_"
-"""How the names of handoffs to one agent begin."""
+"""How the file names of handoffs to one agent start."""
 PROCESSED = "processed_handoffs"
 """Holds the handoffs that were shown to their agent."""
 PENDING_UPDATES = "pending_updates.jsonl"
 PENDING_CLOSES = "pending_closes.jsonl"
 UNSYNCED = "unsynced.json"
 UNSYNCED_TASKS = "unsynced_beads.txt"
-"""What waits for the tracker, in the form of older tools."""
+"""Changes that wait for the tracker, in the form of older tools."""
 EDITED_VIEW = "edited-view-"
 LEGACY_VIEW = "legacy-current-"
 SESSION_CONTEXT = "session-context"
 _DOCUMENTS = (ADDRESSED, SESSION_CONTEXT, "pending_", "unsynced", EDITED_VIEW, LEGACY_VIEW)
-"""How the names of documents begin that stand in the runtime folder and are no state: they are only text."""
+"""How the names of documents in the runtime folder start; they are text and not state of the machine."""
 
 # --- the user's own folders -----------------------------------------------------------------------
 
 PLUGINS = "plugins"
 INSTALLS = "installs"
 NOTICES = "rests.log"
-"""Lists the repositories in which the user was told that Passdown is not set up there."""
+"""Lists the repositories in which the user was already told that Passdown is not set up."""
 
 BEADS_MEMORY = "beads.json"
-"""What is known about the builds of `bd` on this machine, and about the databases that they used."""
+"""What is known about the builds of `bd` on this machine and the databases they used."""
 BEADS = ".beads"
 BEADS_DATABASES = ("beads.db", "embeddeddolt", "dolt", "metadata.json")
-"""The folder of Beads below a project, and what is in it if there is a database."""
+"""The folder of Beads in a project, and the files in it that show a database."""
 
 
 def beads_lock(digest: str) -> str:
-    """Return the name of the lock for a database of Beads, by the hash of its folder."""
+    """Return the name of the lock for a Beads database, from the hash of its folder."""
     return f"beads-{digest}.lock"
 
 
@@ -141,7 +141,7 @@ PRE_MERGE_COMMIT = "pre-merge-commit"
 PRE_PUSH = "pre-push"
 PRE_COMMIT_FILE = ".pre-commit-config.yaml"
 LEFTHOOK_FILE = "lefthook.yml"
-"""Files in which tools are told what the hooks that they generate run."""
+"""Files that configure what the hooks of these tools run."""
 
 
 def git_hook(name: str) -> str:
@@ -175,7 +175,7 @@ def session_state(runtime: str, agent: str) -> str:
 
 
 def state_owner(path: str) -> str:
-    """Return whose state file a file is, by its name; an empty string if it is none."""
+    """Return whose state file a file is, by its name; an empty string if it is not one."""
     name = path.rpartition("/")[2]
     is_state = name.startswith(SESSION_STATE) and name.endswith(JSON)
     return name.removeprefix(SESSION_STATE).removesuffix(JSON) if is_state else ""
@@ -187,18 +187,18 @@ def session_context(runtime: str, agent: str = "") -> str:
 
 
 def paper(folder: str, track: str, name: str) -> str:
-    """Return the path of a paper of a track or a change."""
+    """Return the path of a document of a track or a change."""
     return f"{folder}/{track}/{name}"
 
 
 def handoff_name(sender: str, to: str, number: int = 1) -> str:
-    """Return the file name of a handoff to one agent; of several for the same pair each has a number."""
+    """Return the file name of a handoff to one agent; further ones for the same pair get a number."""
     again = f".{number}" if number > 1 else ""
     return f"{ADDRESSED}{sender}{again}_to_{to}{JSON}"
 
 
 def handoff_addressee(name: str) -> str:
-    """Return for whom a file is, by its name; an empty string if it is not a handoff to one agent."""
+    """Return whom a handoff is for, by its file name; an empty string if it is not a handoff to one agent."""
     if not (name.startswith(ADDRESSED) and name.endswith(JSON)):
         return ""
     return name.removesuffix(JSON).rpartition("_to_")[2] if "_to_" in name else ""
@@ -215,46 +215,46 @@ def loop_ledger(changes: str, change: str, loop: str) -> str:
 
 
 def loop_file(loop: str) -> str:
-    """Return the path of the ledger of a loop from the folder of its change."""
+    """Return the path of the ledger of a loop, relative to its change's folder."""
     return f"{LOOP_FOLDER}/{loop}{_DOCUMENT}"
 
 
 def loop_of(path: str) -> str:
-    """Return the loop whose ledger a file of a change is, named from there; empty if it is not a ledger."""
+    """Return the loop of a ledger, from its path in the change's folder; empty if it is not a ledger."""
     folder, _, name = path.rpartition("/")
     return name.removesuffix(_DOCUMENT) if folder == LOOP_FOLDER and name.endswith(_DOCUMENT) else ""
 
 
 def is_change_file(path: str) -> bool:
-    """Return whether a file of a change, named from there, is its state or the ledger of a loop."""
+    """Return whether a file in a change's folder is the change's state or a loop's ledger."""
     return path == CHANGE_STATE or bool(loop_of(path))
 
 
 def change_paper(changes: str, change: str, name: str) -> str:
-    """Return the path of another paper of a change."""
+    """Return the path of another document of a change."""
     return f"{changes}/{change}/{name}"
 
 
 def lock_name(name: str) -> str:
-    """Return the name or path of a file that is only locked, before what it is named for is used."""
+    """Return the name or path of the lock file for a file."""
     return f"{name}.lock"
 
 
 def database_copy(path: str, version: int) -> str:
-    """Return the path of the copy of a database as it was before it was migrated from a version."""
+    """Return the path of the copy of a database from before its migration from a version."""
     return f"{path}.v{version}"
 
 
 def is_machine_state(name: str) -> bool:
-    """Return whether a file of the runtime folder, named from there, counts as state of this machine (C119).
+    """Return whether a file in the runtime folder counts as state of this machine (C119).
 
-    Everything is, except for the view, our ignore file, and the documents of other tools.
+    Everything does, except the view, our ignore file, and the documents of other tools.
     """
     return bool(name) and name not in {CURRENT, IGNORE} and not name.startswith(_DOCUMENTS)
 
 
 def session_file(session: str) -> str:
-    """Return the file name for a host's session id, which may contain characters that file names cannot."""
+    """Return a file name for a host's session id, which may contain characters that file names cannot."""
     return "".join(letter if letter.isalnum() else "-" for letter in session)[:80] or "-"
 
 
@@ -273,7 +273,7 @@ def user_settings(variables: "Mapping[str, str]", platform: str) -> str:
     return f"{folder}/{OURS}/{USER_SETTINGS}" if folder else ""
 
 
-# --- the runtime folder, read without a TOML parser -------------------------------------------------
+# --- reading the runtime folder without a TOML parser -------------------------------------------------
 
 RUNTIME_VARIABLE = "PASSDOWN_PATHS_RUNTIME"
 
@@ -283,10 +283,10 @@ _ESCAPES = ("\\u", "\\U", "\\x")
 
 
 def read_runtime(text: str) -> "str | None":
-    """Return the runtime folder named in a settings file: empty if it names none, None if unsure.
+    """Return the runtime folder that a settings file names: empty if it names none, None if unsure.
 
-    This reads sections, and keys with a plain value on one line. Anything else that could name the folder is
-    left to the full settings reader; the two agree on every valid file.
+    This reads only sections, and keys with a plain value on one line. Anything else that could name the
+    folder is left to the full settings reader; the two agree on every valid file.
     """
     if "runtime" not in text and not any(escape in text for escape in _ESCAPES):
         return ""

@@ -21,7 +21,7 @@ _SHAPE: Final = "__record__"
 
 
 class _Missing:
-    """Stands for a missing default, or one that a factory makes."""
+    """Stands for a missing default, or for a default that a factory makes."""
 
     def __repr__(self) -> str:
         return "<factory>"

@@ -1,8 +1,8 @@
 """Settings: one record for each section; each field has a default, a check and a doc.
 
 Later sources win: defaults, user file, project file, environment, flags. An unknown key causes a warning. A
-field is checked against its type; where that is not enough, marks after the doc in its annotation say more.
-A project's file is not a source for fields marked `UserOnly`: it causes a warning, and is not even checked.
+field is checked against its type; marks after the doc in its annotation add further checks.
+A project's file cannot set fields marked `UserOnly`: such a value only causes a warning and is not checked.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,21 +52,21 @@ class PlainName:
 
 @record
 class ProjectKey:
-    """Marks the key of a project, or empty: only its own file and the environment may set it (C74)."""
+    """Marks the key of a project, or empty; only the project's file and the environment may set it (C74)."""
 
 
 @record
 class AnyKey:
-    """Marks the only field of a section whose keys are names: it holds the pairs of name and value."""
+    """Marks the only field of a section that accepts any name as a key; it holds pairs of name and value."""
 
 
 @record
 class UserOnly:
-    """Marks what only the user's file and the environment may set, never a cloned repository (C76)."""
+    """Marks a field that only the user's file and the environment may set, never a repository (C76)."""
 
 
 class EngineChoice(StrEnum):
-    """Whether sessions coordinate, and how far."""
+    """The engine through which sessions coordinate."""
 
     AUTO = "auto"
     SQLITE = "sqlite"
@@ -83,14 +83,14 @@ class TrackerChoice(StrEnum):
 
 
 class PeoplePolicy(StrEnum):
-    """What happens to the commit of a person that has files which a session holds."""
+    """What happens when a person commits files that a session holds."""
 
     WARN = "warn"
     STOP = "stop"
 
 
 class GateMode(StrEnum):
-    """Whether a failed gate is a warning, or stops the work."""
+    """Whether a failed gate only warns or blocks the work."""
 
     SPEED = "speed"
     FULL = "full"
@@ -109,11 +109,11 @@ class Paths:
 
     ledgers: Annotated[
         str,
-        "Live ledgers: `LEDGER.md` for the first session, and a folder for each other one.",
+        "Live ledgers: `LEDGER.md` for the first session, one folder for each further session.",
         ProjectPath(),
     ] = layout.LEDGERS
     archive: Annotated[str, "Archived sessions.", ProjectPath()] = layout.ARCHIVE
-    handoffs: Annotated[str, "Stream documents, each in a folder of its own name.", ProjectPath()] = (
+    handoffs: Annotated[str, "Stream documents, each in a folder named after its stream.", ProjectPath()] = (
         layout.HANDOFFS
     )
     events: Annotated[str, "Published events.", ProjectPath()] = layout.EVENTS
@@ -122,7 +122,7 @@ class Paths:
     runtime: Annotated[str, "State of running sessions; ignored by git.", ProjectPath()] = layout.RUNTIME
     loops: Annotated[str, "Changes with their loop ledgers.", ProjectPath()] = layout.LOOPS
     tracks: Annotated[
-        str, "Papers of tracks: `<track>/design.md`, `spec.md` and `plan.md`.", ProjectPath()
+        str, "Documents of tracks: `<track>/design.md`, `spec.md` and `plan.md`.", ProjectPath()
     ] = layout.TRACKS
 
 
@@ -137,137 +137,153 @@ class EventSettings:
     archive: Annotated[bool, "Archive old events automatically."] = True
     publish_minutes: Annotated[
         int,
-        "A session publishes at the end of a turn at most once in this many minutes.",
+        "Publish at the end of a turn at most once in this many minutes.",
         Bounds(least=0, most=1440),
     ] = 15
 
 
 @record
 class ViewSettings:
-    """Where the view is a tracked file; elsewhere it is stored below `paths.runtime`, which git ignores."""
+    """Where git tracks the view; elsewhere the view is stored in `paths.runtime`, which git ignores."""
 
     commit: Annotated[ViewPolicy, "Track it on the integration branch only, on every branch, or on none."] = (
         ViewPolicy.INTEGRATION
     )
     branch: Annotated[
-        str, "The integration branch; if empty, that of `origin`, or else `main` or `master`."
+        str, "The integration branch; if empty, the default branch of `origin`, else `main` or `master`."
     ] = ""
 
 
 @record
 class CommitSettings:
-    """When Passdown commits its own files, and nothing else."""
+    """When Passdown commits its own files; it never commits anything else."""
 
-    session_end: Annotated[bool, "When a session has ended; at the latest at the next start."] = True
+    session_end: Annotated[bool, "When a session has ended, at the latest at the next start."] = True
     handoff: Annotated[bool, "When a handoff is created."] = True
-    checkpoint: Annotated[bool, "At the end of a turn, what sessions published."] = True
+    checkpoint: Annotated[bool, "At the end of a turn, if sessions have published something."] = True
     checkpoint_minutes: Annotated[
-        int, "Make at most one commit for checkpoints in this many minutes.", Bounds(least=0, most=10_080)
+        int, "Make at most one checkpoint commit in this many minutes.", Bounds(least=0, most=10_080)
     ] = 30
-    start: Annotated[bool, "At the start of a session, also what running sessions published."] = False
+    start: Annotated[bool, "At the start of a session, including what running sessions have published."] = (
+        False
+    )
     event: Annotated[bool, "At the end of every turn that published something."] = False
 
 
 @record
 class ContextSettings:
-    """The percentage of context use at which Passdown gives advice, for hosts that report it."""
+    """How full the context must be, in percent, before Passdown gives advice; only some hosts report it."""
 
     suggest: Annotated[int, "Suggest a handoff soon.", Bounds(least=1, most=100)] = 70
     save: Annotated[int, "Suggest a handoff now.", Bounds(least=1, most=100)] = 85
-    force: Annotated[int, "Suggest a handoff, then clearing the context.", Bounds(least=1, most=100)] = 90
+    force: Annotated[int, "Suggest a handoff, then to clear the context.", Bounds(least=1, most=100)] = 90
 
 
 @record
 class ProjectSettings:
-    """What identifies the project to a server that sessions of several clones coordinate through."""
+    """How a coordination server recognises the clones of this project."""
 
-    key: Annotated[str, "The key that `passdown team init` drew.", ProjectKey()] = ""
+    key: Annotated[str, "The project's key, created by `passdown team init`.", ProjectKey()] = ""
 
 
 @record
 class CoordinationSettings:
-    """Where sessions coordinate: through a file in git's folder, or a server in projects that have a key."""
+    """How sessions coordinate: through a file in git's folder, or a server if the project has a key."""
 
-    engine: Annotated[EngineChoice, "Server or file; the file, even with a key; or none."] = EngineChoice.AUTO
+    engine: Annotated[
+        EngineChoice,
+        "`auto`: the server if the project has a key, else the file; `sqlite`: always the file; `off`: none.",
+    ] = EngineChoice.AUTO
     team: Annotated[
-        str, "The team of the project, whose server `[teams]` in the user's file names.", PlainName()
+        str, "The project's team; `[teams]` in your own settings file names its server.", PlainName()
     ] = ""
     url: Annotated[
-        str, "The server, whatever the team; `postgresql://`, `https://` or `unix:`.", ServerUrl(), UserOnly()
+        str,
+        "The server, instead of the team's: `postgresql://`, `https://` or `unix:`.",
+        ServerUrl(),
+        UserOnly(),
     ] = ""
     lease_minutes: Annotated[
         int,
-        "A session that gives no sign of life for this long can lose its task and its files.",
+        "Claims and reservations expire after their session has been silent for this many minutes.",
         Bounds(least=1, most=1440),
     ] = 10
     wait_seconds: Annotated[
-        int, "A command waits this long in all for a server or other sessions.", Bounds(least=1, most=60)
+        int,
+        "How long a command waits in total for the server or for other sessions.",
+        Bounds(least=1, most=60),
     ] = 10
     reservation_minutes: Annotated[
         int,
-        "A reservation ends when it was not used for this long.",
+        "A reservation expires after this many minutes without use, even if its session is alive.",
         Bounds(least=1, most=10_080),
     ] = 120
     orphan_minutes: Annotated[
         int,
-        "A task whose session died waits for it this long before `passdown claim` gives it to another.",
+        "After a session crashes, `passdown claim` gives its task to nobody else for this many minutes.",
         Bounds(least=0, most=10_080),
     ] = 30
 
 
 @record
 class TrackerSettings:
-    """Where tasks are kept: on the board, which sessions share, or in Beads."""
+    """Where tasks are kept: on the board that sessions share, or in Beads."""
 
     kind: Annotated[
         TrackerChoice,
-        "Beads if `bd` is installed and has a database here, or else the board; or one of them.",
+        "`auto`: Beads if `bd` is installed and has a database here, else the board; or name one.",
     ] = TrackerChoice.AUTO
-    push: Annotated[bool, "Let `passdown sync` push to a remote where syncing alone does not."] = False
-
-
-@record
-class GuardSettings:
-    """What `passdown guard` does before a commit. It always stops an agent that commits another's files."""
-
-    people: Annotated[PeoplePolicy, "Warn a person who commits files that a session holds, or stop."] = (
-        PeoplePolicy.WARN
+    push: Annotated[bool, "Let `passdown sync` push to the remote, if the tracker's own sync does not."] = (
+        False
     )
 
 
 @record
+class GuardSettings:
+    """What `passdown guard` does before a commit. It always blocks agents that commit others' files."""
+
+    people: Annotated[
+        PeoplePolicy, "Warn a person who commits files that a session holds, or block the commit."
+    ] = PeoplePolicy.WARN
+
+
+@record
 class GateSettings:
-    """How validation gates are judged, and how long a command found in a document may run."""
+    """How strict validation gates are, and how long commands from documents may run."""
 
     mode: Annotated[
-        GateMode, "With `speed` a failed gate is a warning; with `full` three of the five stop the work."
+        GateMode, "`speed`: a failed gate only warns; `full`: three of the five gates block the work."
     ] = GateMode.SPEED
     command_minutes: Annotated[
-        int, "Stop a command of a plan, checkpoint or offer after this long.", Bounds(least=1, most=1440)
+        int,
+        "Stop a command from a plan, checkpoint or offer after this many minutes.",
+        Bounds(least=1, most=1440),
     ] = 5
 
 
 @record
 class TddSettings:
-    """Whether Passdown follows the test-first cycle of a task."""
+    """Whether Passdown tracks the test-first cycle of tasks."""
 
-    default: Annotated[bool, "Follow it where neither `--tdd` nor `--no-tdd` says so."] = True
+    default: Annotated[bool, "Track it if neither `--tdd` nor `--no-tdd` is given."] = True
 
 
 @record
 class SessionSettings:
-    """What a session is to others, unless `passdown start --team` or `--role` says it."""
+    """The team and role of your sessions, unless `passdown start` gets `--team` or `--role`."""
 
-    team: Annotated[str, "The team that it belongs to.", PlainName(), UserOnly()] = ""
-    role: Annotated[str, "What it works on: it claims tasks for this role.", PlainName(), UserOnly()] = ""
+    team: Annotated[str, "The team that a session belongs to.", PlainName(), UserOnly()] = ""
+    role: Annotated[
+        str, "What a session works on; it claims tasks for this role.", PlainName(), UserOnly()
+    ] = ""
 
 
 @record
 class TeamSettings:
-    """The server of each team: `platform = "postgresql://db.example.com/passdown"`; `""` if it needs none."""
+    """The server of each team: `platform = "postgresql://db.example.com/passdown"`; `""` for no server."""
 
     urls: Annotated[
-        tuple[tuple[str, str], ...], "The server of the team with this name.", AnyKey(), UserOnly()
+        tuple[tuple[str, str], ...], "The server of the team with that name.", AnyKey(), UserOnly()
     ] = ()
 
 
@@ -279,7 +295,7 @@ class Settings:
     events: Annotated[EventSettings, "How published events are stored."] = field(
         default_factory=EventSettings
     )
-    view: Annotated[ViewSettings, "Where the view is a tracked file."] = field(default_factory=ViewSettings)
+    view: Annotated[ViewSettings, "Where git tracks the view."] = field(default_factory=ViewSettings)
     commit: Annotated[CommitSettings, "When Passdown commits."] = field(default_factory=CommitSettings)
     context: Annotated[ContextSettings, "When Passdown suggests a handoff."] = field(
         default_factory=ContextSettings
@@ -287,13 +303,13 @@ class Settings:
     project: Annotated[ProjectSettings, "What identifies the project."] = field(
         default_factory=ProjectSettings
     )
-    coordination: Annotated[CoordinationSettings, "Where sessions coordinate."] = field(
+    coordination: Annotated[CoordinationSettings, "How sessions coordinate."] = field(
         default_factory=CoordinationSettings
     )
     tracker: Annotated[TrackerSettings, "Where tasks are kept."] = field(default_factory=TrackerSettings)
-    guard: Annotated[GuardSettings, "What is judged before a commit."] = field(default_factory=GuardSettings)
-    gates: Annotated[GateSettings, "How gates are judged."] = field(default_factory=GateSettings)
-    tdd: Annotated[TddSettings, "Whether the test-first cycle is followed."] = field(
+    guard: Annotated[GuardSettings, "What happens before a commit."] = field(default_factory=GuardSettings)
+    gates: Annotated[GateSettings, "How strict gates are."] = field(default_factory=GateSettings)
+    tdd: Annotated[TddSettings, "Whether the test-first cycle is tracked."] = field(
         default_factory=TddSettings
     )
     session: Annotated[SessionSettings, "Team and role."] = field(default_factory=SessionSettings)
@@ -303,8 +319,8 @@ class Settings:
 class SettingsSource(NamedTuple):
     """Where settings come from: a name to show, and tables by section.
 
-    If all values are strings, as in the environment, a string may stand for a number or a boolean. A
-    project's file may not set what is marked `UserOnly`.
+    With `is_text`, all values are strings, as in the environment, and may stand for numbers or booleans. With
+    `is_project`, fields marked `UserOnly` are ignored.
     """
 
     name: str
@@ -314,7 +330,7 @@ class SettingsSource(NamedTuple):
 
 
 def parse_environment(variables: Mapping[str, str]) -> SettingsSource:
-    """Read `PASSDOWN_<SECTION>_<KEY>` from the environment; other variables are ignored."""
+    """Read `PASSDOWN_<SECTION>_<KEY>` from the environment, ignoring other variables."""
     ours = {name: text for name, text in variables.items() if name.startswith(PREFIX)}
     tables: dict[str, dict[str, object]] = {}
     for section in names_of(Settings):
@@ -329,7 +345,7 @@ def parse_settings(
 ) -> tuple[Settings, tuple[str, ...]]:
     """Combine sources, later ones winning, into settings and warnings. Raises `UsageError` on a bad value.
 
-    The user's file is named in warnings about what a project may not set.
+    Warnings about what a project may not set name `user_file` as the place to set it.
     """
     sections: dict[str, Any] = as_dict(Settings())
     warnings: list[str] = []
@@ -353,7 +369,7 @@ def parse_settings(
 def _read_table(
     section: str, old: object, table: Mapping[str, object], source: SettingsSource, user_file: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """Check the values of one section; return those that count, and warnings about the others."""
+    """Check the values of one section; return the valid ones and warnings about ignored ones."""
     values: dict[str, Any] = {}
     warnings: list[str] = []
     hints = get_type_hints(type(old), include_extras=True)
@@ -365,11 +381,14 @@ def _read_table(
             warnings.append(f"{source.name}: unknown setting {section}.{key}{_meant(key, hints)}")
         elif source.is_project and _has(hint, UserOnly):
             variable = f"{PREFIX}{section}_{key}".upper()
-            reason = f"is ignored: a repository must not choose it; set it in {user_file} or as {variable}"
+            reason = (
+                f"is ignored, because a repository may not set it; set it in {user_file} or as {variable}"
+            )
             warnings.append(f"{name} {reason}")
         elif value and not (source.is_project or source.is_text) and _has(hint, ProjectKey):
             variable = f"{PREFIX}{section}_{key}".upper()
-            warnings.append(f"{name} is ignored: it is one project's; set it in {FILE_NAME} or as {variable}")
+            reason = f"is ignored, because it belongs to one project; set it in {FILE_NAME} or as {variable}"
+            warnings.append(f"{name} {reason}")
         elif every:
             known = dict(values.get(every, getattr(old, every)))
             values[every] = tuple({**known, key: _check_url(value, name)}.items())
@@ -433,7 +452,7 @@ def _check_number(value: object, bounds: Bounds, name: str, *, is_text: bool) ->
     if is_number and bounds.least <= cast("int", value) <= bounds.most:
         return cast("int", value)
     hint = f"write a whole number from {bounds.least} to {bounds.most}, without quotes"
-    raise UsageError(f"{name} is not a number within its bounds", hint=hint)
+    raise UsageError(f"{name} is not a number in the allowed range", hint=hint)
 
 
 def _check_text(value: object, name: str) -> str:
@@ -443,28 +462,28 @@ def _check_text(value: object, name: str) -> str:
 
 
 def check_name(value: object, name: str) -> str:
-    """Return a plain name, or raise a `UsageError` that says what it is for."""
+    """Return a plain name, or raise a `UsageError` that names the setting."""
     if isinstance(value, str) and _NAME.fullmatch(value):
         return value
-    raise UsageError(f"{name} is not a name", hint="write letters, digits, - and _ in quotes")
+    raise UsageError(f"{name} is not a name", hint="use only letters, digits, - and _, in quotes")
 
 
 def _check_key(value: object, name: str) -> str:
     if isinstance(value, str) and _PROJECT_KEY.fullmatch(value):
         return value
-    raise UsageError(f"{name} is not the key of a project", hint="`passdown team init` draws one")
+    raise UsageError(f"{name} is not a project key", hint="run `passdown team init` to create one")
 
 
 def _check_url(value: object, name: str) -> str:
-    """Return the URL of a server, or raise a `UsageError`, which must not show what may be a password."""
+    """Return the URL of a server, or raise a `UsageError` without the URL, which may hold a password."""
     from passdown.core.coordination.server_urls import has_secret, is_url  # few settings have one
 
     url = _check_text(value, name)
     if url and not is_url(url):
         hint = "write postgresql://host/database, https://host or unix:/path"
-        raise UsageError(f"{name} is not the URL of a server", hint=hint)
+        raise UsageError(f"{name} is not a server URL", hint=hint)
     if has_secret(url):
-        hint = "leave it out; PostgreSQL finds passwords in the file that PGPASSFILE names, or in a service"
+        hint = "remove it; PostgreSQL reads passwords from the file that PGPASSFILE names, or from a service"
         raise UsageError(f"{name} contains a password or token", hint=hint)
     return url
 
@@ -473,6 +492,6 @@ def _check_path(value: object, name: str) -> str:
     """Return a path within the project in its normal form, or raise `UsageError`."""
     path = normal_path(value) if isinstance(value, str) else None
     if path is None:
-        hint = "write it from the root with / between folders, like docs/log"
+        hint = "write it from the project root with / between folders, like docs/log"
         raise UsageError(f"{name} is not a path within the project", hint=hint)
     return path

@@ -319,7 +319,7 @@ def test_the_doctor_names_each_file_and_what_to_do(victim: Victim) -> None:
     for one in found[:10]:
         assert f"`git rm -- {one['where']}`" in one["hint"]
     more = len(state) - 10
-    assert found[10]["what"] == f"git tracks {more} more files of local state, which are ignored"
+    assert found[10]["what"] == f"git tracks {more} more files of local state, which Passdown ignores"
     assert len(found) == 11
 
 
@@ -476,7 +476,7 @@ def test_if_nobody_can_tell_what_is_tracked_nothing_in_the_checkout_is_believed(
     done = victim.command("decide", "cache", "ours")
     assert (done.code, EVIL in done.err) == (5, False)
     found = [one["what"] for one in victim.json("doctor")["findings"] if one["code"] == "tracked"]
-    assert found[0] == "git does not say which files it tracks, so what is in .conductor is ignored"
+    assert found[0] == "git does not list the files it tracks, so Passdown ignores everything in .conductor"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="takes rights away as Linux lets it")
@@ -545,7 +545,7 @@ def test_a_ledger_path_of_a_journal_that_nobody_tracks_stays_in_its_folder(
     assert victim.command("end", "--session", session).code == 0
 
     assert [one["what"] for one in found if one["code"] == "journal"] == [
-        f"the journal of {session} names {LEDGERS[session]} as its ledger, which is not obeyed"
+        f"the journal of {session} names {LEDGERS[session]} as its ledger; Passdown ignores that"
     ]
     assert (project.folder / ".git/hooks/post-commit").read_text(encoding="utf-8") == "#!/bin/sh\n"
     assert not (tmp_path / "outside.md").exists()

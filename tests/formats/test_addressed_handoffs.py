@@ -62,8 +62,8 @@ def test_unknown_members_are_kept_also_in_the_context() -> None:
     ("context", "problem"),
     [
         ('"bd-42"', "`context` is not a JSON object"),
-        ('{"files": "a.py"}', "`files` is not a list of texts"),
-        ('{"taskId": 7}', "`taskId` is not a text"),
+        ('{"files": "a.py"}', "`files` is not a list of strings"),
+        ('{"taskId": 7}', "`taskId` is not a string"),
     ],
 )
 def test_a_context_that_does_not_fit_is_kept_and_reported(context: str, problem: str) -> None:

@@ -38,7 +38,7 @@ def test_a_name_that_is_no_format_leads_to_those_there_are() -> None:
     with pytest.raises(UsageError, match="there is no format led") as refused:
         find_format("led")
 
-    assert refused.value.hint == "known are " + ", ".join(one.name for one in FORMATS)
+    assert refused.value.hint == "use one of " + ", ".join(one.name for one in FORMATS)
 
 
 @pytest.mark.requirement("R2", "R53", "R217")

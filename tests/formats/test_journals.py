@@ -65,8 +65,8 @@ def test_a_fact_of_a_newer_kind_is_kept_as_it_is() -> None:
         (_summed('{"v":1,"seq":"one","fact":{}'), "`seq` is not a whole number"),
         (_summed('{"v":1,"seq":1,"fact":{}'), "`kind` is missing"),
         (_summed('{"v":"one","seq":1,"fact":{}'), "`v` is not a whole number"),
-        (_summed('{"v":1,"seq":1,"at":1,"fact":{}'), "`at` is not a text"),
-        (_summed(f'{{"v":1,"seq":1,"by":1,"fact":{render_fact(FACT)}'), "`by` is not a text"),
+        (_summed('{"v":1,"seq":1,"at":1,"fact":{}'), "`at` is not a string"),
+        (_summed(f'{{"v":1,"seq":1,"by":1,"fact":{render_fact(FACT)}'), "`by` is not a string"),
         (_summed("not JSON"), "is not valid JSON"),
         (_summed(""), "is not valid JSON"),
         (_summed('{"v":' + "[" * 20_000), "is not valid JSON"),
@@ -89,8 +89,8 @@ def test_lines_out_of_order_are_named() -> None:
     text = "".join(render_line(JournalLine(seq=seq, fact=FACT)) for seq in (1, 3, 3, 2))
 
     assert [(one.line, one.field, one.problem) for one in parse_journal(text).problems] == [
-        (3, "seq", "is 3 after 3"),
-        (4, "seq", "is 2 after 3"),
+        (3, "seq", "is out of order: 3 after 3"),
+        (4, "seq", "is out of order: 2 after 3"),
     ]
 
 

@@ -164,7 +164,7 @@ def test_two_halves_of_a_comment_say_nothing() -> None:
 def test_a_slot_that_nobody_closed_is_reported() -> None:
     (problem,) = parse_loop("## Turn 1\n\nx\n\n## User Feedback\n\nyes\n").problems
 
-    assert (problem.field, problem.problem) == ("User Feedback", "section does not end with a line `---`")
+    assert (problem.field, problem.problem) == ("User Feedback", "section does not end with a `---` line")
 
 
 # --- adding ---------------------------------------------------------------------------------------
@@ -318,7 +318,9 @@ def test_a_status_that_means_nothing_is_reported() -> None:
 
     problems = parse_change_state(text.replace("Status: draft", "Status: perhaps")).problems
 
-    assert [(one.field, one.problem) for one in problems] == [("Proposal", "has the status 'perhaps'")]
+    assert [(one.field, one.problem) for one in problems] == [
+        ("Proposal", "has the unknown status 'perhaps'")
+    ]
     assert parse_change_state(text).phase is ChangePhase.PROPOSAL
 
 

@@ -43,7 +43,7 @@ def _stream(**changes: object) -> Stream:
 @pytest.mark.requirement("R5")
 @pytest.mark.parametrize("platform", ["claude | amp | codex", "claude, amp", "claude/amp", "claude or amp"])
 def test_alternatives_are_no_platform(platform: str) -> None:
-    assert _said(_ledger(platform=platform), "platform") == [f"4: gives alternatives: {platform}"]
+    assert _said(_ledger(platform=platform), "platform") == [f"4: lists alternatives: {platform}"]
 
 
 @pytest.mark.requirement("R5", "C54")
@@ -55,7 +55,7 @@ def test_known_platforms_pass_and_others_are_read_with_a_warning() -> None:
     unknown = _ledger(platform="emacs")
 
     assert unknown.platform == "emacs"
-    assert _said(unknown, "platform") == ["4: is emacs"]
+    assert _said(unknown, "platform") == ["4: is not a known platform: emacs"]
 
 
 @pytest.mark.parametrize("status", [GateStatus.WARN, GateStatus.FAIL])
@@ -147,10 +147,10 @@ def test_phases_that_disagree_are_named() -> None:
     stream = _stream(workflow=Workflow(phase=3), now="Cookie for the session")
 
     assert _said(stream, "Ledger/Workflow State") == [
-        "32: says phase 3, but Phase Status says 2 is the first not validated"
+        "32: says phase 3, but in Phase Status 2 is the first that is not validated"
     ]
     assert _said(stream, "Ledger/Now") == [
-        "16: names phase 3, but Phase Status says 2 is the first not validated"
+        "16: names phase 3, but in Phase Status 2 is the first that is not validated"
     ]
 
 
@@ -166,7 +166,7 @@ def test_a_stream_has_a_kebab_name_and_bears_it_in_its_title() -> None:
     stream = _stream(session_name="Passkey Login")
     untitled = _stream(title="")
 
-    assert _said(stream, "session_name") == ["3: is Passkey Login"]
+    assert _said(stream, "session_name") == ["3: is not a valid stream name: Passkey Login"]
     assert _said(stream, "title") == ["1: is 'Work Stream: passkey-login'"]
     assert _said(untitled, "title") == ["1: is missing"]
 
@@ -175,7 +175,7 @@ def test_a_stream_has_a_kebab_name_and_bears_it_in_its_title() -> None:
 def test_a_streams_allocation_and_unknowns_are_checked() -> None:
     stream = _stream(resolved=(Pair(key="resource_allocation", value="lots"),), unknowns=("a: UNKNOWN", "b"))
 
-    assert _said(stream, "Ledger/Workflow State/Resolved") == ["40: resource_allocation is lots"]
+    assert _said(stream, "Ledger/Workflow State/Resolved") == ["40: has the unknown resource_allocation lots"]
     assert _said(stream, "Ledger/Workflow State/Unknowns") == ["44: is not marked UNKNOWN: b"]
 
 
@@ -192,7 +192,7 @@ def test_a_streams_allocation_and_unknowns_are_checked() -> None:
             "events/2026-03-02T09-30-01.001Z_toast.md",
             [
                 "agent: is claude-1f3a9c02, but the file is named for toast",
-                "ts: differs from the time in the file's name",
+                "ts: differs from the time in the file name",
             ],
         ),
     ],
@@ -251,7 +251,7 @@ def test_an_archives_status_goes_with_its_trigger() -> None:
 
     found = parse_archive(render_archive(wrong))
 
-    assert _said(found, "status") == ["5: is handoff, but stale goes with interrupted"]
+    assert _said(found, "status") == ["5: is handoff, but the trigger stale means interrupted"]
     assert [archive_status(trigger) for trigger in ("manual", "pre-compact", "session-end", "stale")] == [
         *(ArchiveStatus.COMPLETE, ArchiveStatus.HANDOFF, ArchiveStatus.COMPLETE, ArchiveStatus.INTERRUPTED),
     ]
@@ -263,4 +263,4 @@ def test_unknown_triggers_are_read_with_a_warning() -> None:
     found = parse_archive(render_archive(replace(examples.ARCHIVE, trigger="coffee")))
 
     assert found.trigger == "coffee"
-    assert _said(found, "trigger") == ["4: is coffee"]
+    assert _said(found, "trigger") == ["4: is not a known trigger: coffee"]

@@ -1,8 +1,8 @@
 """The fact: one thing a session must not lose (C56), the same from the journal to the brief.
 
-A fact says something of a kind, and its origin says who said it, in which session, when, in which order, at
-which commit, and how it is known (C120). An event tells the origin of each of its facts; where it does not,
-its facts have the event's own author and time.
+A fact has a kind, a text and an origin: who said it, in which session, when, in which order, at which commit,
+and how it is known (C120). An event states the origin of each of its facts; if it does not, its facts have
+the event's own author and time.
 """
 
 import json
@@ -22,38 +22,38 @@ from passdown.core.problems import Malformed
 from passdown.core.times import render_millis
 
 ADD: Final = "add"
-"""The key of next steps that follow those that are there; without it they take their place."""
+"""The key of next steps that are added to the existing ones; without it they replace them."""
 
 PROMPTED: Final = "prompt"
-"""The key of a goal or now that nobody stated: it is a prompt (C60)."""
+"""The key of a goal or now that nobody stated and that was taken from a prompt (C60)."""
 
 CLAIMED: Final = "claimed"
-"""The key of a goal that nobody stated: it is the title of the task that the session claimed."""
+"""The key of a goal that nobody stated and that is the title of the session's claimed task."""
 
 AIM_CHARS: Final = 200
-"""How many characters of a prompt become a goal or the present step (C60)."""
+"""How many characters of a prompt become the goal or the current step (C60)."""
 
 WORDS_CHARS: Final = 500
-"""How many characters of an agent's last words are kept and shown (C135)."""
+"""How many characters of an agent's last message are kept and shown (C135)."""
 
 
 def cut_aim(prompt: str) -> str:
-    """Return a prompt as a goal or present step: on one line, and cut."""
+    """Return a prompt as a goal or current step: on one line, shortened."""
     line = " ".join(prompt.split())
     return line if len(line) <= AIM_CHARS else f"{line[: AIM_CHARS - 1]}…"
 
 
 SETTLED: Final = frozenset({"completed", "deleted", "cancelled"})
-"""How far the items of a host's plan are that are no longer to be done."""
+"""The statuses of plan items that are no longer to be done."""
 
 TASK: Final = "task"
 """The further member of a checkpoint that names the task it belongs to."""
 
 NAMED: Final = "named"
-"""The further member of a test whose command somebody named for others to run."""
+"""The further member of a test whose command was recorded for others to run."""
 
 FAILED: Final = "failed: "
-"""What stands before a test that failed."""
+"""The prefix of a failed test."""
 
 EDITS: Final = "edits"
 """The further member of a file that says how often its session edited it."""
@@ -78,13 +78,13 @@ TRACK: Final = "track"
 """The further member of a gate's result that names the track it belongs to."""
 
 TIME: Final = "time"
-"""The further member of a decision, rule or gate's result: the time of day that somebody wrote by hand."""
+"""The further member of a decision, rule or gate's result: a time of day that was written by hand."""
 
 UNPUBLISHED: Final = "unpublished"
-"""The further member of what a brief tells of another session that has not published it yet (C123)."""
+"""The further member of a fact in a brief that another session has not published yet (C123)."""
 
 NOT_PUBLISHED: Final = "not published yet"
-"""How a brief marks it."""
+"""How a brief marks such a fact."""
 
 _EXIT: Final = ": exit "
 
@@ -92,11 +92,11 @@ GATES: Final = ("design", "spec", "plan-structure", "plan-execution", "completio
 """The gates, in the order in which a track passes them."""
 
 DUE: Final = "DUE"
-"""What a fact says of a gate that waits for a result; it stays on the machine."""
+"""The text of a fact about a gate that waits for a result; it stays on the machine."""
 
 
 ESCALATED: Final = "BLOCKED: the gate "
-"""How the question begins that an escalated gate asks a person."""
+"""How the question of an escalated gate to a person starts."""
 
 
 class GateStatus(StrEnum):
@@ -117,7 +117,7 @@ def is_result(status: str) -> bool:
 
 
 class Provenance(StrEnum):
-    """How we know: an agent said so, we saw it, or a command confirmed it."""
+    """How a fact is known: an agent stated it, Passdown observed it, or a command verified it."""
 
     STATED = "stated"
     OBSERVED = "observed"
@@ -125,22 +125,22 @@ class Provenance(StrEnum):
 
 
 class Fact(NamedTuple):
-    """One thing a session must not lose, with where it comes from."""
+    """One thing a session must not lose, with its origin."""
 
     kind: Annotated[str, "What it is: goal, now, done, decision, …"]
-    text: Annotated[str, "What is the case."]
+    text: Annotated[str, "What it states."]
     at: Annotated[datetime, "When it was said, by the hybrid clock."]
     agent: Annotated[str, "Who said or saw it."]
     key: Annotated[str, "A decision's key, a phase, an exit code, or what is retracted or answered."] = ""
     because: Annotated[str, "The reason."] = ""
-    provenance: Annotated[Provenance, "How we know."] = Provenance.STATED
-    commit: Annotated[str, "The last commit when it was said; empty if nobody knows."] = ""
+    provenance: Annotated[Provenance, "How it is known."] = Provenance.STATED
+    commit: Annotated[str, "The last commit when it was said; empty if unknown."] = ""
     others: Annotated[tuple[tuple[str, str], ...], "Further members: name and JSON value."] = ()
     session: Annotated[str, "The session that said it."] = ""
-    seq: Annotated[int, "Its place among all that the session said; 0 if nobody told."] = 0
-    event: Annotated[str, "The hash of the event that told it; empty for a line of a journal."] = ""
+    seq: Annotated[int, "Its position in the session's journal; 0 if unknown."] = 0
+    event: Annotated[str, "The hash of the event that holds it; empty for a journal line."] = ""
     event_id: Annotated[str, "The id of that event."] = ""
-    branch: Annotated[str, "The branch of the checkout that holds it, if that is not ours."] = ""
+    branch: Annotated[str, "The branch of the checkout that holds it, if it is another checkout."] = ""
 
     @property
     def id(self) -> FactId:
@@ -169,23 +169,23 @@ class Fact(NamedTuple):
 
     @property
     def failure(self) -> str:
-        """Why a checkpoint failed; empty if it does not say."""
+        """Why a checkpoint failed; empty if unknown."""
         return self._other(FAILURE)
 
     @property
     def time(self) -> str:
-        """The local time of day that somebody wrote beside it by hand; empty if nobody did."""
+        """The local time of day that was written beside it by hand, if any."""
         return self._other(TIME)
 
     @property
     def edits(self) -> int:
-        """How often its session edited a file; 1 if nobody counted."""
+        """How often its session edited a file; 1 if unknown."""
         found = json.loads(dict(self.others).get(EDITS, "1")) if self.others else 1
         return found if isinstance(found, int) else 1
 
     @property
     def is_named(self) -> bool:
-        """Whether somebody named a test's command for others to run."""
+        """Whether a test's command was recorded for others to run."""
         return any(name == NAMED for name, _ in self.others)
 
     @property
@@ -197,23 +197,23 @@ class Fact(NamedTuple):
         return str(json.loads(dict(self.others).get(name, '""'))) if self.others else ""
 
 
-# --- what facts that are one share ----------------------------------------------------------------
+# --- the identity of facts ------------------------------------------------------------------------
 
 
 def make_key(text: str) -> str:
-    """Give what texts of one fact share: the text itself, in one form of Unicode and line ends."""
+    """Return a text in one form of Unicode and line ends, in which texts of the same fact are equal."""
     if text.isascii() and "\r" not in text:
         return text
     return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def is_escalation(question: str) -> bool:
-    """Return whether an escalated gate asks this; only a person may answer it or take it back (C154)."""
+    """Return whether an escalated gate asks this; only a person may answer or retract it (C154)."""
     return make_key(question).startswith(ESCALATED)
 
 
 def find_named(text: str, entries: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """Return what a text may mean: a whole name before the start of one, the same case before another."""
+    """Return what a text may mean: a whole name beats a prefix, and the same case beats another case."""
     wanted, folded = make_key(text), make_key(text).casefold()
     ways: tuple[Callable[[str], bool], ...] = (
         lambda name: name == wanted,
@@ -228,14 +228,14 @@ def find_named(text: str, entries: Sequence[tuple[str, Sequence[str]]]) -> list[
 
 
 def identify(fact: Fact) -> str:
-    """Give what facts of one kind that are one share; of those the latest holds.
+    """Return the identity of a fact; of several facts with one kind and identity, the latest holds.
 
-    1. There is one goal and one now, and only the last words of an agent count.
-    2. A decision is its key; one without has the key that its words make. An answer is its question.
-    3. A checkpoint is the phase of a task, or of an agent without one.
-    4. Of one test that was run, however it was spelled, the last exit code counts (C121).
-    5. The result of a gate is that of a track. There is one phase of the test-first cycle.
-    6. Anything else is its text.
+    1. The goal, the now, and the last message of an agent: there is one of each.
+    2. A decision: its key, or the key made from its text. An answer: its question.
+    3. A checkpoint: its phase, and its task or else its agent.
+    4. A test: its name, however its command was spelled; the last exit code counts (C121).
+    5. The result of a gate: the gate and its track. There is one phase of the test-first cycle.
+    6. Anything else: its text.
     """
     kind = fact.kind
     if kind not in _SPECIAL:  # 6
@@ -250,7 +250,7 @@ def identify(fact: Fact) -> str:
 
 
 def is_made_key(fact: Fact) -> bool:
-    """Return whether the key of a decision was made from its text, with or without the reason behind it."""
+    """Return whether the key of a decision was made from its text, with or without the reason after it."""
     stated = fact.text.removesuffix(")")
     starts = (stated[:place] for place in _find_all(stated, " ("))
     return fact.key in {"", slug(fact.text)} or any(fact.key == slug(text) for text in starts)
@@ -264,21 +264,21 @@ def _find_all(text: str, part: str) -> Iterator[int]:
 
 
 def _name_result(text: str) -> str:
-    """Give the name of a test that was run; any other receipt is its own name."""
+    """Return the name of a test that was run; any other receipt is its own name."""
     from passdown.core.test_names import name_of  # few calls have a test
 
     return name_of(command_of(text))
 
 
 def identify_retracted(fact: Fact) -> str:
-    """Give the identity of the fact that a retraction takes back; its key is the kind of that."""
+    """Return the identity of the fact that a retraction takes back; the retraction's key is its kind."""
     if fact.key in _REGISTERS:
         return ""
     return make_key(_name_result(fact.text) if fact.key in _RESULTS else fact.text)
 
 
 def is_about(fact: Fact, kind: str, name: str) -> bool:
-    """Say whether a fact states or takes back the fact of a kind that has this identity."""
+    """Return whether a fact states or retracts the fact with this kind and identity."""
     if fact.kind == FactKind.RETRACTION:
         return fact.key == kind and identify_retracted(fact) == name
     return fact.kind == kind and identify(fact) == name
@@ -300,7 +300,7 @@ def _kinds_of(*merging: Merging) -> frozenset[str]:
 
 _REGISTERS: Final = _kinds_of(Merging.REGISTER)
 MAPS: Final = _kinds_of(Merging.MAP)
-"""The kinds whose facts say something under a key."""
+"""The kinds whose facts have a key."""
 _PHASES: Final = _kinds_of(Merging.PHASES)
 _SINGLE: Final = _REGISTERS | {FactKind.WORDS.value}
 _RESULTS: Final = frozenset({FactKind.RECEIPT.value, FactKind.TEST.value})
@@ -308,7 +308,7 @@ _SPECIAL: Final = _SINGLE | MAPS | _PHASES | _RESULTS
 
 
 class ReadPhase(NamedTuple):
-    """What a checkpoint says of its phase."""
+    """The phase of a checkpoint."""
 
     phase: str
     status: str
@@ -316,8 +316,8 @@ class ReadPhase(NamedTuple):
 
 
 def read_phase(fact: Fact) -> ReadPhase:
-    """Read a checkpoint: its key is the phase, its text the state; any other text is the phase's name."""
-    if fact.event:  # an event has a key for each of them
+    """Read a checkpoint: its key is the phase, its text the state, or else the phase's name."""
+    if fact.event:  # an event has a key for each value
         return ReadPhase(fact.key, fact.text, fact.because)
     from passdown.core.phases import read_state  # most facts have no phase
 
@@ -328,7 +328,7 @@ def read_phase(fact: Fact) -> ReadPhase:
 
 
 def show_phase(fact: Fact) -> str:
-    """Say in one line how far a phase is."""
+    """Describe a phase and its progress in one line."""
     phase, status, name = read_phase(fact)
     of = f" of {fact.task}" if fact.task else ""
     shown = f" ({name})" if name else ""
@@ -336,21 +336,21 @@ def show_phase(fact: Fact) -> str:
 
 
 def show_gate(fact: Fact) -> str:
-    """Say in one line how a gate ended."""
+    """Describe the result of a gate in one line."""
     of = f" of {fact.track}" if fact.track else ""
     notes = f" - {fact.because}" if fact.because else ""
     return f"{fact.key}{of}: {fact.text}{notes}"
 
 
 def show_fact(fact: Fact) -> str:
-    """Say in one line what a fact says; most are their text."""
+    """Return a fact in one line; for most kinds this is the text."""
     if fact.kind == FactKind.CHECKPOINT:
         return show_phase(fact)
     return show_gate(fact) if fact.kind == FactKind.GATE else fact.text
 
 
 def show_alone(fact: Fact) -> str:
-    """Say what a fact says where nothing else tells its key or its agent."""
+    """Return a fact with its key or agent, for places that show neither."""
     if fact.kind in MAPS:
         return f"{fact.key}: {fact.text}"
     if fact.kind == FactKind.CHECKPOINT:
@@ -359,11 +359,11 @@ def show_alone(fact: Fact) -> str:
     return show_fact(fact)
 
 
-# --- what others are told -------------------------------------------------------------------------
+# --- what is published ----------------------------------------------------------------------------
 
 
 def tell(fact: Fact) -> Fact:
-    """Give a fact as an event tells it: a decision with its reason, a test with its exit code."""
+    """Return a fact as an event states it: a decision with its reason, a test with its exit code."""
     if fact.kind == FactKind.DECISION:
         return fact._replace(text=show_reason(fact), because="", key=fact.key or slug(fact.text))
     kind = kind_of(fact.kind)
@@ -374,9 +374,9 @@ def tell(fact: Fact) -> Fact:
 
 
 def share(fact: Fact) -> Fact:
-    """Give a fact as it may leave the machine: of a test that was seen, only the words that are known (C61).
+    """Return a fact as it may leave the machine: of an observed test, only the known words (C61).
 
-    A command that somebody named as the test of the work is meant for others, whole (C102).
+    A command that was recorded as the test of the work is for others to run, so it is shared whole (C102).
     """
     if fact.kind != FactKind.TEST or fact.is_named:
         return fact
@@ -396,44 +396,44 @@ def show_test(command: str, code: str) -> str:
 
 
 def tell_counts(counted: tuple[int, int] | None) -> tuple[tuple[str, str], ...]:
-    """Return the further members that tell how many tests there are, and how many pass; none if unknown."""
+    """Return the further members with the number of tests and of passing tests; none if unknown."""
     return ((TESTS, dump(counted[0])), (PASSING, dump(counted[1]))) if counted else ()
 
 
 def command_of(receipt: str) -> str:
-    """Give the command of a test that `show_test` shows; any other receipt is all of it."""
+    """Return the command in a test that `show_test` wrote; any other receipt is returned whole."""
     command, sign, code = receipt.rpartition(_EXIT)
     return command if sign and command and code.isascii() and code.isdigit() else receipt
 
 
 def code_of(receipt: str) -> str:
-    """Give the exit code of a test that `show_test` shows; empty for any other receipt."""
+    """Return the exit code in a test that `show_test` wrote; empty for any other receipt."""
     return receipt[len(command_of(receipt)) :].removeprefix(_EXIT)
 
 
 def has_failed(receipt: str) -> bool:
-    """Say whether a receipt is of a test that ended with anything but 0."""
+    """Return whether a receipt is a test with an exit code other than 0."""
     return bool(code_of(receipt).strip("0"))
 
 
 def is_commit(receipt: str) -> bool:
-    """Say whether a receipt is the whole id of a commit."""
+    """Return whether a receipt is the full id of a commit."""
     return _COMMIT.fullmatch(receipt) is not None
 
 
 _COMMIT: Final = pattern(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 NO_RESULT: Final = frozenset({"126", "127"})
-"""The exit codes of a shell that could not run a command: they tell nothing of its tests (C121)."""
+"""The exit codes of a shell that could not run a command; they say nothing about its tests (C121)."""
 
 
 def may_leave(fact: Fact) -> bool:
-    """Say whether a fact may leave the machine (C61).
+    """Return whether a fact may leave the machine (C61).
 
-    1. Kinds without a key in events stay: prompts, notes to oneself, files that were read, commands, plans.
-    2. A goal or now that is a prompt stays, also when a later session carries it on.
-    3. Of files that were only seen, those outside the project stay.
-    4. That a gate is due stays; its results do not.
+    1. Kinds without an event key stay here: prompts, private notes, files that were read, commands, plans.
+    2. A goal or now that is a prompt stays here, even if a later session carries it on.
+    3. Observed files outside the project stay here.
+    4. A due gate stays here; the results of gates do not.
     """
     kind = kind_of(fact.kind)
     if kind is None or not kind.row.event_key:  # 1
@@ -447,14 +447,14 @@ def may_leave(fact: Fact) -> bool:
 
 
 def has_result(fact: Fact) -> bool:
-    """Say whether events and briefs tell of a fact; a test tells nothing if nobody knows its result."""
+    """Return whether events and briefs include a fact; a test without a known result is left out."""
     if fact.kind != FactKind.TEST or fact.is_named:
         return True
     return fact.key.isdigit() and fact.key not in NO_RESULT
 
 
 def is_inside(path: str) -> bool:
-    """Say whether a path, written from the root, lies in the project."""
+    """Return whether a path, written from the root, is inside the project."""
     return not path.startswith(("/", "\\", "../", "~")) and path != ".." and path[1:2] != ":"
 
 
@@ -464,7 +464,7 @@ _MEMBERS: Final = ("kind", "text", "at", "agent", "key", "because", "provenance"
 
 
 def parse_fact(members: Mapping[str, object]) -> Fact:
-    """Read a fact from a JSON object; raise `Malformed` when a member is missing or does not fit."""
+    """Read a fact from a JSON object; raise `Malformed` if a member is missing or invalid."""
     kind, text = _needed(members, "kind"), _needed(members, "text")
     provenance = text_of(members.get("provenance"), "provenance")
     return Fact(
@@ -489,7 +489,7 @@ def _needed(members: Mapping[str, object], name: str) -> str:
 
 
 def render_fact(fact: Fact) -> str:
-    """Write a fact as a JSON object on one line; what is absent or the default is left out."""
+    """Write a fact as a JSON object on one line, without members that are empty or have the default."""
     provenance = fact.provenance.value if fact.provenance is not Provenance.STATED else ""
     values = (
         str(fact.kind),

@@ -1,22 +1,22 @@
-"""Folding: of all that was said, which facts hold. Session, event, view, brief and certificate use this.
+"""Folding: decides which of several facts hold. Session, event, view, brief and certificate use this.
 
-Facts are taken in their order, the oldest first; `core.facts.identify` says which of them are one.
+Facts are taken in order, oldest first; facts with the same identity (`core.facts.identify`) are one fact.
 
-1. Register (goal, now): the last one holds. In a journal, what was only observed, or carried on from another
-   session, does not replace what was stated, and a prompt replaces nothing but a prompt.
-2. Steps (next): a list replaces the one before; steps that are added follow it.
-3. Set and map (done, questions, decisions, …): the last of each identity holds, and comes last. A test whose
-   result nobody knows replaces none whose result is known.
-4. Phases (checkpoints, gates, the test-first cycle): the last of each phase holds; all are kept beside.
-5. A retraction takes out the fact it names, until that is stated again. One in an event names a goal or now
-   by its text: by then another may hold. One of a receipt takes out the test of that name too.
-6. An answer takes out the question or the feedback it names, by text or id, and holds itself. One that an
-   event tells only holds: the event names beside it what is taken out.
-7. What is done is no longer what somebody does now.
-8. A decision takes out the statements under its key that it names, and so does a retraction of one
-   (`core.statements`). Of those that are left, the newest holds, and the others are kept beside it.
-9. What a session holds or has begun (claims, reservations, operations, results) is in a table of its own from
-   the line that begins it to the one that ends it (`core.holds`). The last word of a session lets go of all
+1. Register (goal, now): the last one holds. In a journal, a fact that was only observed, or carried on from
+   another session, does not replace a stated one, and a prompt replaces nothing but a prompt.
+2. Steps (next): a list replaces the previous list; added steps are appended.
+3. Set and map (done, questions, decisions, …): the last of each identity holds and moves to the end. A test
+   without a known result does not replace one with a known result.
+4. Phases (checkpoints, gates, the test-first cycle): the last of each phase holds; the history is kept too.
+5. A retraction removes the fact it names, until that is stated again. In an event it names a goal or now by
+   its text, because another may hold by then. A retracted receipt removes the test with that name too.
+6. An answer removes the question or feedback it names, by text or id, and itself holds. An answer in an event
+   only holds: the event lists separately what it removes.
+7. A step that is done is no longer the current step.
+8. A decision, or a retraction of one, removes the statements under its key that it names (`core.statements`).
+   Of those that remain, the newest holds, and the others are kept beside it.
+9. What a session holds or has started (claims, reservations, operations, results) is in a separate table from
+   the line that starts it to the line that ends it (`core.holds`). The last line of a session ends all its
    claims and reservations.
 """
 
@@ -33,24 +33,24 @@ from passdown.core.statements import list_other_words, list_replaced, name_state
 
 Table = dict[str, Fact]
 Tables = dict[str, Table]
-"""What holds: by kind, then by identity, the oldest first."""
+"""The facts that hold: by kind, then by identity, oldest first."""
 
 Ended = Callable[[Fact, Fact], None]
-"""Called with a fact that holds no longer, and the one that took its place or took it out."""
+"""Called with a fact that no longer holds, and the fact that replaced or removed it."""
 
 
 class Statement(NamedTuple):
-    """A decision in force, and its place among all decisions."""
+    """A decision in force, and its position among all decisions."""
 
     number: int
     fact: Fact
 
 
 class InForce:
-    """The decisions in force under one key, the oldest first; each is found by its name."""
+    """The decisions in force under one key, oldest first, by name."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start with none."""
         self._by_name: dict[str, Statement] = {}
         self._by_session: dict[str, list[tuple[int, str]]] = {}
 
@@ -59,7 +59,7 @@ class InForce:
         return len(self._by_name)
 
     def __iter__(self) -> Iterator[Statement]:
-        """Yield them, the oldest first."""
+        """Yield them, oldest first."""
         return iter(self._by_name.values())
 
     @property
@@ -68,14 +68,14 @@ class InForce:
         return next(reversed(self._by_name.values()))
 
     def add(self, statement: Statement, name: str) -> None:
-        """Add a statement; one without a name can only be taken out with all others."""
+        """Add a statement; one without a name can only be removed together with all others."""
         self._by_name[name or f" {statement.number}"] = statement
         origin = read_name(name)
         if origin is not None:
             insort(self._by_session.setdefault(origin.session, []), (origin.number, name))
 
     def take_out(self, by: Fact) -> list[Fact]:
-        """Take out what a statement or retraction replaces, and return that."""
+        """Remove what a statement or retraction replaces, and return it."""
         names = list_replaced(by)
         if names is None:
             gone = [one.fact for one in self]
@@ -89,7 +89,7 @@ class InForce:
         return [one.fact for one in found if one is not None]
 
     def _earlier(self, name: str) -> Sequence[str]:
-        """Return the names of what the session of a statement said before it."""
+        """Return the names of the earlier statements of a statement's session."""
         origin = read_name(name)
         known = self._by_session.get(origin.session, []) if origin else []
         count = bisect_left(known, (origin.number, "")) if origin else 0
@@ -99,10 +99,10 @@ class InForce:
 
 
 class Folded:
-    """What holds so far, and every phase on the way there."""
+    """The facts that hold so far, and the history of phases."""
 
     def __init__(self, ended: Ended | None = None, own: str = "") -> None:
-        """Begin with nothing."""
+        """Start with nothing."""
         self.own = own
         self.tables: Tables = {}
         self.phases: dict[str, list[Fact]] = {}
@@ -113,15 +113,15 @@ class Folded:
         self._is_disordered = False
 
     def of(self, kind: str) -> tuple[Fact, ...]:
-        """Give the facts of a kind that hold, the oldest first."""
+        """Return the facts of a kind that hold, oldest first."""
         return tuple(self.tables.get(kind, {}).values())
 
     def held_of(self, name: str) -> Mapping[str, Fact]:
-        """Give what a session holds or has begun of one sort, by key (9)."""
+        """Return what a session holds or has started, of one sort, by key (9)."""
         return self.held.get(name, {})
 
     def hold(self, fact: Fact, key: str) -> None:
-        """Let a fact hold, in place of the one it replaces."""
+        """Let a fact hold, replacing the one with the same key."""
         table = self.tables.get(fact.kind)
         if table is None:
             table = self.tables[fact.kind] = {}
@@ -132,24 +132,24 @@ class Folded:
         table[key] = fact
 
     def end(self, kind: str, key: str, by: Fact) -> None:
-        """Let a fact hold no longer."""
+        """Remove a fact that no longer holds."""
         old = self.tables.get(kind, {}).pop(key, None)
         if old is not None and self.ended is not None:
             self.ended(old, by)
 
     def list_contested(self) -> tuple[tuple[Fact, ...], ...]:
-        """Return the decisions of each key under which several are in force, both with the newest first."""
+        """Return the decisions of each key with several in force; keys and decisions are newest first."""
         several = [one for one in self.statements.values() if len(one) > 1]
         several.sort(key=_place_of, reverse=True)
         shown = (list_other_words([one.fact for one in statements]) for statements in several)
         return tuple(facts for facts in shown if len(facts) > 1)
 
     def state(self, fact: Fact, key: str) -> None:
-        """Let a decision be in force, and take out those that it replaces (8)."""
+        """Put a decision in force, and remove those that it replaces (8)."""
         known = self._take_out(fact, key)
         self._number += 1
         if known and self.own and fact.session != self.own and known.last.fact.session == self.own:
-            # What is carried on does not overrule what the session itself stated.
+            # A decision that is carried on does not overrule one that the session itself stated.
             if self.ended is not None:
                 self.ended(fact, known.last.fact)
         else:
@@ -157,7 +157,7 @@ class Folded:
         self._settle(key, known)
 
     def take_back(self, fact: Fact, key: str) -> None:
-        """Take out the decisions that a retraction names (8)."""
+        """Remove the decisions that a retraction names (8)."""
         known = self._take_out(fact, key)
         self._is_disordered |= bool(known)
         self._settle(key, known)
@@ -180,7 +180,7 @@ class Folded:
             table[key] = known.last.fact
 
     def put_in_order(self) -> None:
-        """Let decisions stand in the order in which they were stated."""
+        """Sort decisions by when they were stated."""
         if self._is_disordered:
             table = self.tables[_DECISION]
             keys = sorted(table, key=lambda key: _place_of(self.statements[key]))
@@ -192,9 +192,9 @@ def _place_of(in_force: InForce) -> int:
 
 
 def fold(facts: Iterable[Fact], ended: Ended | None = None, own: str = "") -> Folded:
-    """Say which facts hold; see the cases above. `ended` is told of every fact that no longer does.
+    """Return which facts hold; see the cases above. `ended` is called for every fact that no longer holds.
 
-    `own` is the session whose journal is folded; empty for facts of several.
+    `own` is the session whose journal is folded; it is empty for the facts of several sessions.
     """
     folded = Folded(ended, own)
     take_of = dict(_TAKE).get  # a log has a million facts; a view of a mapping is slower
@@ -215,7 +215,7 @@ def _take_register(folded: Folded, fact: Fact) -> None:  # 1
 
 
 def _is_weaker(fact: Fact, known: Fact, own: str) -> bool:
-    """Say whether a goal or now of a journal leaves the known one in place (1)."""
+    """Return whether a goal or now in a journal is too weak to replace the known one (1)."""
     if fact.event:
         return False
     is_prompt = fact.key == PROMPTED and known.key != PROMPTED

@@ -8,10 +8,10 @@ _LONG: Final = 64
 
 
 def git_blob_id(data: bytes, *, like: str = "") -> str:
-    """Return the id that git gives exactly these bytes, with the hash algorithm that made the id `like`.
+    """Return the id that git gives exactly these bytes, with the hash algorithm of the id `like`.
 
-    Without `like` the algorithm is SHA-1, git's default. Content that git changes when it is added (line
-    ends, filters) has another id in the repository.
+    Without `like`, it uses SHA-1, git's default. Content that git changes when adding it (line ends, filters)
+    has another id in the repository.
     """
     make = hashlib.sha256 if len(like) == _LONG else hashlib.sha1
     return make(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()

@@ -1,15 +1,15 @@
-"""What a session holds or has begun, by its journal: claims, reservations, operations and subagents' results.
+"""What a session holds or has started, by its journal: claims, reservations, operations, subagents' results.
 
-Each has a key, and a line begins it, ends it, or says neither.
+Each has a key; a journal line starts it, ends it, or does neither.
 
-1. A claim or reservation says in its members whether it is held, and under which fence; lines of older
-   versions say it in their text, and any text but a grant's ends it. A claim that the tracker gave while no
-   engine could be asked has the fence 0 (C86).
-2. A task that was closed while no engine could release it stays unreleased until the next line about it. What
-   blocks a task that was closed as blocked is told until the task is granted again.
-3. An operation begins when a command wants it, and ends with an outcome. What a hook leaves to the next
-   command that calls the tracker was not begun.
-4. A result waits until it was applied or dropped.
+1. A claim or reservation has members that say whether it is held, and with which fence. Lines of older
+   versions say so in their text, and any text except a grant ends it. A claim that only the tracker granted,
+   because the engine was away, has the fence 0 (C86).
+2. A task that was closed while the engine was away stays unreleased until the next line about it. A task that
+   was closed as blocked is listed with its blocker until it is granted again.
+3. An operation starts when a command requests it, and ends with an outcome. An operation that a hook leaves
+   to the next command has not started.
+4. A result waits until it is applied or dropped.
 """
 
 import json
@@ -20,45 +20,45 @@ from passdown.core.facts import Fact
 from passdown.core.kinds import FactKind
 
 GRANTED: Final = "fence "
-"""How the text of a claim or reservation that was granted starts; any other text but `UNFENCED` ends it."""
+"""How the text of a granted claim or reservation starts; any other text except `UNFENCED` ends it."""
 HELD_NOW: Final = "held"
 FENCE: Final = "fence"
-"""Further members of a claim or reservation: whether it is held, and its fence; the text says the same."""
+"""Further members of a claim or reservation: whether it is held, and its fence, as in the text."""
 UNFENCED: Final = "unfenced"
 CLOSED_UNFENCED: Final = "closed unfenced"
-"""The texts of claims that the tracker gave or closed while no engine could be asked (C86)."""
+"""The texts of claims granted or closed by the tracker alone while the engine was away (C86)."""
 CLOSED_BLOCKED: Final = "closed as blocked"
-"""The text of a line that says what blocks a task that was closed; another line ends the claim."""
+"""The text of a line that names the blocker of a closed task; another line ends the claim."""
 
 VERB: Final = "verb"
 ACTION: Final = "action"
 OUTCOME: Final = "outcome"
-"""The members of a line about an operation: the command that wants it, what is wanted, what came of it."""
+"""The members of a line about an operation: the command, the requested action, the outcome."""
 
 RESULT_WAITS: Final = frozenset({"taken", "malformed"})
 RESULT_ENDS: Final = frozenset({"applied", "dropped"})
-"""The texts of lines about a subagent's result: it is to be applied, or no longer is."""
+"""The texts of lines about a subagent's result: waiting, or no longer waiting."""
 
 UNRELEASED: Final = "unreleased"
 BLOCKED: Final = "blocked"
-"""The tables of what a session remembers of tasks beside its claims (2); the others are called like kinds."""
+"""The tables of tasks that a session remembers beside its claims (2); the others are named like kinds."""
 
 LET_GO: Final = (FactKind.CLAIM.value, UNRELEASED, FactKind.RESERVATION.value)
-"""What a session that has ended, with everything published, holds no longer."""
+"""The tables that are empty once a session has ended and published everything."""
 
 PUBLISHED: Final = "published"
-"""The key of an end that leaves nothing to do: without it, the next start publishes what is open."""
+"""The key of an end after which nothing is left to publish; without it, the next start publishes the rest."""
 
 
 class HoldChange(NamedTuple):
-    """That the key of a line is in a table from now on, or no longer is."""
+    """The change of a line to a table: its key enters the table or leaves it."""
 
     table: str
     is_held: bool
 
 
 def read_changes(fact: Fact) -> Iterator[HoldChange]:
-    """Yield what a line about a claim, a reservation, an operation or a result changes."""
+    """Yield the changes by a line about a claim, a reservation, an operation or a result."""
     if fact.kind == FactKind.OPERATION:  # 3
         members = dict(fact.others)
         if ACTION in members and VERB in members:
@@ -81,7 +81,7 @@ def read_changes(fact: Fact) -> Iterator[HoldChange]:
 
 
 def read_fence(fact: Fact) -> int | None:
-    """Return the fence of a claim or reservation that is granted; None for any other line about one (1)."""
+    """Return the fence of a granted claim or reservation; None for any other line about one (1)."""
     members = {name: json.loads(text) for name, text in fact.others}
     fence = members.get(FENCE)
     if HELD_NOW in members and (members[HELD_NOW] is False or isinstance(fence, int)):

@@ -1,4 +1,4 @@
-"""Ids: one grammar for ours, safe file names for foreign ones, and ids derived from content."""
+"""Ids: the form of our ids, safe file names for foreign ids, and ids derived from content."""
 
 import hashlib
 import unicodedata
@@ -54,7 +54,7 @@ def clean_foreign(text: str, field: str = "id") -> str:
     """
     if not text.strip():
         message = f"{field}: an id must not be empty."
-        raise FormatError(message, field=field, hint="Leave the field out, or name what it stands for.")
+        raise FormatError(message, field=field, hint="Leave the field out, or give it a value.")
     if len(text) > FOREIGN_LIMIT:
         message = f"{field}: {_excerpt(text)} is longer than {FOREIGN_LIMIT} characters."
         raise FormatError(message, field=field, hint="Use the id that the other tool shows for it.")
@@ -65,7 +65,7 @@ def clean_foreign(text: str, field: str = "id") -> str:
 
 
 def fold_id(text: str) -> str:
-    """Turn any id into a name that is safe in file names everywhere and still unique.
+    """Turn any id into a unique name that is safe in file names everywhere.
 
     The result is one of our ids, never a Windows device name. Ids that are already safe stay unchanged, so
     folding twice changes nothing. All others end in 6 hex of the hash of the original, so that ids that
@@ -77,11 +77,11 @@ def fold_id(text: str) -> str:
 
 
 def name_file(text: str, taken: Iterable[str] = ()) -> str:
-    """Return an id as it is, if file names can have it everywhere; otherwise as `fold_id` does.
+    """Return an id unchanged if it is safe in file names everywhere; otherwise fold it with `fold_id`.
 
     1. It has at most 64 letters, digits, `.`, `_` and `-`, begins with a letter or digit, does not end in a
        dot, and is no Windows device name, also with an extension.
-    2. It differs from every name that is taken, also without case; the same name is no other.
+    2. It differs from every other name that is taken, ignoring case.
     """
     is_safe = _KEPT.fullmatch(text) and not _DEVICE.fullmatch(text.partition(".")[0].lower())  # 1
     is_clear = all(one == text or one.casefold() != text.casefold() for one in taken)  # 2
@@ -89,7 +89,7 @@ def name_file(text: str, taken: Iterable[str] = ()) -> str:
 
 
 def fold_nickname(text: str) -> str:
-    """Return a nickname as an agent's name has it: lower-case words and numbers, joined by hyphens."""
+    """Return a nickname in the form used in agent names: lower-case words and numbers, joined by hyphens."""
     return "-".join(_WORD.findall(_plain(text))) or "agent"
 
 

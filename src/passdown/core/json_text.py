@@ -1,4 +1,4 @@
-"""JSON objects as text: members are read by type and changed one at a time; the rest is kept to the byte."""
+"""Edits JSON objects as text: members are read and changed one at a time; the rest is kept to the byte."""
 
 import json
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ def read_members(text: str) -> list[JsonMember]:
     """
     members, end = read_object(text, 1 if text.startswith("\ufeff") else 0)
     if text[end:].strip():
-        raise Malformed(f"has text after its end at {_where(text, end)}")
+        raise Malformed(f"has text after the end of the object at {_where(text, end)}")
     return members
 
 
@@ -109,7 +109,7 @@ def revise_members(text: str, changes: Mapping[str, object]) -> str:
 
 
 def append_member(text: str, name: str, value: str) -> str:
-    """Add a member to an object, behind the last one and with the same layout; the value is JSON."""
+    """Add a member to an object, after the last one and with the same layout; the value is JSON."""
     members = read_members(text)
     member = f"{dump(name)}: {value}"
     if not members:
@@ -163,11 +163,11 @@ def number_at(value: object, *names: str) -> int | None:
 def text_of(value: object, name: str) -> str | None:
     """Return a text or null; raise `Malformed` for anything else."""
     if isinstance(value, str):
-        # Half a surrogate pair is valid JSON, but cannot be stored as text.
+        # A lone surrogate is valid JSON, but cannot be stored as text.
         return _SURROGATE.sub("\ufffd", value)
     if value is None:
         return None
-    raise Malformed(f"`{name}` is not a text")
+    raise Malformed(f"`{name}` is not a string")
 
 
 def texts_of(value: object, name: str) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ def texts_of(value: object, name: str) -> tuple[str, ...]:
         return ()
     items = cast("list[object]", value) if isinstance(value, list) else None
     if items is None or not all(isinstance(one, str) for one in items):
-        raise Malformed(f"`{name}` is not a list of texts")
+        raise Malformed(f"`{name}` is not a list of strings")
     return tuple(text_of(one, name) or "" for one in items)
 
 

@@ -25,7 +25,7 @@ class KindRow(NamedTuple):
 
     merging: Merging = Merging.NONE
     event_key: str = ""
-    """The event key that states it; a kind without one stays on this machine."""
+    """The event key that holds it; a kind without one stays on this machine."""
     retraction_key: str = ""
     """The event key that retracts it."""
     told_as: str = ""
@@ -33,29 +33,29 @@ class KindRow(NamedTuple):
     plural: str = ""
     """Its name in `passdown view list` and in counts; a kind without one is not merged into the view."""
     brief_class: int = 0
-    """Its class in a brief: 1 is always included, 0 has no part of its own."""
+    """Its class in a brief: 1 is always included, 0 has no section."""
     title: str = ""
     """Its heading in a brief."""
     heading: str = ""
-    """Its section in view and ledger, for a kind without a field in these formats."""
+    """Its section in views and ledgers, for a kind without a field in these formats."""
     verb: str = ""
     """The command that states it, for a kind whose command is not in the table of verbs."""
     help: str = ""
     """What that command does."""
     observed_as: tuple[str, str] = ("", "")
-    """What `passdown observe` calls one and several; without the first it names several to programs only."""
+    """Its singular and plural in `passdown observe`; without a singular, only the JSON output counts it."""
     repeated_as: tuple[str, int] = ("", 0)
-    """What a turn did that is a sign that the session gets worse, and how often; see `core.hosts.signals`."""
+    """The verb and the count that make repetition in a turn a bad sign; see `core.hosts.signals`."""
     is_inherited: bool = False
-    """Whether a handoff passes on what sessions before said of it."""
+    """Whether a handoff passes on such facts from earlier sessions."""
     can_retract: bool = False
     """Whether `passdown retract` can find it."""
     is_sign: bool = False
-    """Whether it is only a sign of life of a session, without content."""
+    """Whether it only shows that a session is alive, without content."""
     brief_share: int = 0
-    """The percentage of the room of a brief that it has for itself."""
+    """The percentage of a brief's space that is reserved for it."""
     brief_count: int = 0
-    """How many of it a brief shows before it shows what has no share."""
+    """How many a brief shows before the kinds without a share."""
 
 
 _NO_ROW: Final = KindRow()
@@ -73,7 +73,7 @@ class FactKind(StrEnum):
         member.row = row
         return member
 
-    # --- what a session is to achieve -------------------------------------------------------------
+    # --- the aims of a session --------------------------------------------------------------------
 
     GOAL = (
         "goal",
@@ -102,7 +102,7 @@ class FactKind(StrEnum):
         ),
     )
 
-    # --- what it says -----------------------------------------------------------------------------
+    # --- what it states ---------------------------------------------------------------------------
 
     DONE = (
         "done",
@@ -193,7 +193,7 @@ class FactKind(StrEnum):
         "answer",
         KindRow(Merging.MAP, event_key="answers", plural="answers", brief_class=3, title="Answers"),
     )
-    COMMENT = (  # what an agent answered to a question that only a person may answer (C154)
+    COMMENT = (  # an agent's answer to a question that only a person may answer (C154)
         "comment",
         KindRow(
             Merging.SET,
@@ -223,12 +223,12 @@ class FactKind(StrEnum):
         ),
     )
     RETRACTION = ("retraction", KindRow())
-    MALFORMED = (  # a value of an event that could not be read; nobody states it
+    MALFORMED = (  # an unreadable value of an event; nobody states it
         "malformed",
-        KindRow(Merging.SET, plural="malformed", brief_class=2, title="Malformed; counts nowhere"),
+        KindRow(Merging.SET, plural="malformed", brief_class=2, title="Malformed; ignored"),
     )
 
-    # --- what it was seen to do -------------------------------------------------------------------
+    # --- what is observed -------------------------------------------------------------------------
 
     FILE = (
         "file",
@@ -258,7 +258,7 @@ class FactKind(StrEnum):
     READ = ("read", KindRow(Merging.SET, observed_as=("", "reads"), repeated_as=("read", 10)))
     COMMAND = ("command", KindRow(Merging.SET, observed_as=("", "commands"), repeated_as=("ran", 3)))
     PLAN = ("plan", KindRow(Merging.SET, observed_as=("", "plan_items")))
-    WORDS = ("words", KindRow(Merging.SET, observed_as=("", "words")))  # what the agent said last (C135)
+    WORDS = ("words", KindRow(Merging.SET, observed_as=("", "words")))  # the agent's last message (C135)
     TDD = ("tdd", KindRow(Merging.PHASES))
 
     # --- the session itself -----------------------------------------------------------------------
@@ -291,22 +291,22 @@ def kind_of(name: str) -> FactKind | None:
 
 
 STATING: Final = frozenset(kind for kind in FactKind if kind.row.merging not in {Merging.HELD, Merging.NONE})
-"""The kinds that say something about the work; the others are about the session itself."""
+"""The kinds about the work; the others are about the session itself."""
 
 MERGED: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.plural)
 """The kinds that events merge into a view, in the order in which lists name them."""
 
 INHERITED: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.is_inherited)
-"""The kinds whose facts stay in force until somebody takes them back: decisions, questions and rules."""
+"""The kinds whose facts stay in force until they are retracted: decisions, questions and rules."""
 
 AIMS: Final = tuple(kind for kind in FactKind if kind.row.merging in {Merging.REGISTER, Merging.STEPS})
-"""The kinds that say what a session aims at, and that the next one carries on: goal, now and next."""
+"""The aims of a session, which the next one carries on: goal, now and next."""
 
 FURTHER: Final[tuple[FactKind, ...]] = tuple(kind for kind in FactKind if kind.row.heading)
 """The kinds for which ledger, event and view have no field of their own."""
 
 CARRIED: Final[tuple[FactKind, ...]] = tuple(kind for kind in FURTHER if kind.row.is_inherited)
-"""Those of them that a handoff passes on, under their heading."""
+"""Those of them that a handoff passes on, under their headings."""
 
 HEADINGS: Final = tuple(kind.row.heading for kind in FURTHER)
 """The headings of these kinds."""

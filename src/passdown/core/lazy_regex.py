@@ -1,4 +1,4 @@
-"""Patterns that are compiled on first use: a command loads a hundred of them and uses a few."""
+"""Patterns that are compiled on first use, because a command loads a hundred of them and uses a few."""
 
 import re
 from typing import AnyStr, cast

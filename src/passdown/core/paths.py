@@ -1,4 +1,4 @@
-"""Paths that somebody else wrote: which of them stay within the project, and which mean the same file."""
+"""Checks paths that come from outside: which stay within the project, and which mean the same file."""
 
 import unicodedata
 from typing import Final
@@ -28,10 +28,10 @@ def is_below(path: str, folder: str) -> bool:
 
 
 def fold_path(path: str) -> str:
-    """Return a path such that all paths that a file system may take for the same file become the same.
+    """Return a path in a form in which all paths that may mean the same file are equal.
 
-    File systems ignore case, how a letter is composed, characters without a shape, and the dots and spaces at
-    the end of a name, each of them one or the other.
+    Depending on the file system, it ignores case, how a letter is composed, invisible characters, or the dots
+    and spaces at the end of a name.
     """
     if not path.isascii():
         folded = unicodedata.normalize("NFKC", path.casefold())

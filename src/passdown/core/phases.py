@@ -8,7 +8,7 @@ from passdown.core.documents.fields import read_choice
 
 
 class PhaseState(StrEnum):
-    """The state of a phase; written in capitals in documents, in lower case in data."""
+    """The state of a phase; upper case in documents, lower case in data."""
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"

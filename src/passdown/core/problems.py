@@ -1,4 +1,4 @@
-"""Problems that a reader found, and text that it kept although no field holds it."""
+"""Problems that a reader found, and text that it kept without a field."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from passdown.records import record
 
 
 class Severity(StrEnum):
-    """How bad a problem is: an error makes a check fail, a warning does not."""
+    """The severity of a problem: an error makes a check fail, a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -14,7 +14,7 @@ class Severity(StrEnum):
 
 @record
 class Problem:
-    """One problem of a document; nothing is dropped because of it."""
+    """One problem in a document; the reader drops nothing because of it."""
 
     line: int
     field: str
@@ -33,10 +33,10 @@ class Unknown:
 
 
 class Malformed(Exception):  # noqa: N818 - never leaves the readers, so it is not an error of ours
-    """A value that does not fit its field; the reader turns it into a `Problem`."""
+    """A value is not valid for its field; the reader turns this into a `Problem`."""
 
     def __init__(self, problem: str, hint: str = "") -> None:
-        """Store the problem and a hint about what would be right."""
+        """Store the problem and a hint about a valid value."""
         super().__init__(problem)
         self.problem = problem
         self.hint = hint

@@ -1,4 +1,4 @@
-"""A value as JSON data, and the JSON Schema of that data, both derived from its fields."""
+"""Converts values to JSON data, and derives the JSON Schema of that data from their fields."""
 
 import types
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from passdown.records import is_record, names_of
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 _HIDDEN: Final = frozenset({"problems", "source", *(() if CARRIED else ("further_facts",))})
-"""Fields that no schema has: one for sections of further kinds only if there are such kinds."""
+"""Fields that no schema has; `further_facts` only if no kind needs it."""
 _WHENCE: Final = frozenset({"seq", "event", "event_id", "branch"})
 
 

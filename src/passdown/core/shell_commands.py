@@ -1,6 +1,6 @@
-"""Shell commands as agents write them: which ones are tests, and whether the exit code is that of the test.
+"""Reads shell commands that agents ran: which ones are tests, and whether the exit code is the test's.
 
-Of a test's command, only words that are known to say what was tested may leave the machine.
+Only those words of a test's command may leave the machine that are known to describe the test.
 
 A command is split into simple commands at shell operators, outside of quotes and here-documents. Nothing is
 run or expanded; a command that cannot be split counts as one simple command.
@@ -32,7 +32,7 @@ _SCRIPT: Final = pattern(r"run[-_]?(?:all[-_]?)?tests?(?:\.[a-z]+)?|tests?\.(?:s
 _HEADING: Final = pattern(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,64})\] ", re.MULTILINE)
 
 LEFT_OUT: Final = "…"
-"""Where words of a shared command were left out."""
+"""Marks the place of words that were left out of a shared command."""
 
 _WRAPPERS: Final = frozenset(
     {"sudo", "env", "time", "command", "exec", "nohup", "npx", "bunx", "uvx", "xvfb-run", "!", LEFT_OUT}
@@ -99,7 +99,7 @@ _FLAGS: Final = frozenset(
         *("--coverage", "--no-coverage", "--runInBand", "--watch=false", "--watchAll=false"),
     ]
 )
-"""Options that take no value in any of these programs, or whose value says nothing."""
+"""Options of these programs that take no value, or whose value reveals nothing."""
 
 _VALUED_FLAGS: Final = frozenset(
     ["-n", "-j", "-p", "--tb", "--maxfail", "--durations", "--timeout", "--color", "--cov-report"]
@@ -108,7 +108,7 @@ _FLAG_VALUE: Final = pattern(
     r"[0-9]{1,4}|auto|logical|short|long|line|native|no|yes|term|term-missing|xml|html"
     r"|no:(?:cacheprovider|randomly|xdist|warnings|cov|sugar)"
 )
-"""The options that only say how tests are run or shown, and the values that tell nothing else."""
+"""Options that only control how tests are run or shown, and values that reveal nothing else."""
 
 _KNOWN: Final = (
     frozenset[str]().union(*VERBS.values(), *TARGETS.values())
@@ -116,7 +116,7 @@ _KNOWN: Final = (
     | _FLAGS
     | {"run", "run-script", "exec", "-m", "manage.py", "artisan"}
 )
-"""The words that may be shared wherever they are in a command."""
+"""The words that may be shared anywhere in a command."""
 
 _LONGEST_WORD: Final = 200
 _TEST_PATH: Final = pattern(r"(?:\./)?[\w.-]+(?:/[\w.-]+)*+/?(?:::\w+)*+")
@@ -177,7 +177,7 @@ def split_command(command: str) -> Sequence[SimpleCommand]:
 def find_programs(command: str) -> Iterator[list[str]]:
     """Yield each program that a command runs, by its name without the folder, with its words.
 
-    What a shell is given with `-c` counts, and a module that Python runs. What a substitution runs does not.
+    Scripts given to a shell with `-c` count, and modules that Python runs. Command substitutions do not.
     """
     for one in split_command(command):
         name, *rest = _program_of(one.text)
@@ -188,7 +188,7 @@ def find_programs(command: str) -> Iterator[list[str]]:
 
 
 def find_succeeded(command: str, code: int | None) -> Iterator[list[str]]:
-    """Yield each program of which the exit code of the whole command tells that it succeeded."""
+    """Yield each program that succeeded according to the exit code of the whole command."""
     parts = split_command(command) if code == 0 else ()
     pipefail = "pipefail" in command
     for at, one in enumerate(parts):
@@ -213,7 +213,7 @@ def _program_of(text: str) -> list[str]:
 
 
 def _script_of(name: str, rest: Sequence[str]) -> str:
-    """Return the script that a shell is given with `-c`, if there is one."""
+    """Return the script that a shell gets with `-c`, if there is one."""
     given = next((at for at, word in enumerate(rest, 1) if _GIVEN.fullmatch(word)), len(rest))
     return rest[given] if name in _SHELLS and rest[given:] else ""
 
@@ -233,7 +233,7 @@ def _after_documents(command: str, at: int, ends: Sequence[str]) -> int:
 def find_tests(command: str, code: int | None) -> Iterator[ObservedTest]:
     """Find the tests in a command that ended with an exit code.
 
-    1. The last simple command's exit code is the whole command's, unless something before it had to succeed.
+    1. The whole command's exit code is that of the last simple command, unless an earlier one had to succeed.
     2. A command joined to it by `&&` succeeded if the whole command did.
     3. The result of a test before a pipe is unknown, unless the shell has `pipefail` set.
     """
@@ -276,7 +276,7 @@ def _tells(
 def words_of(text: str) -> list[str]:
     """Return the words of a simple command, without the quotes around them.
 
-    The mark of a secret is part of the word that it is in, though there is a space in it.
+    The mark of a redacted secret is part of its word, although it contains a space.
     """
     return [word.strip("'\"") for word in _WORD.findall(_REDACTED.sub("[redacted]", text).strip("(){} \t"))]
 
@@ -355,11 +355,11 @@ def find_commits(command: str, output: str) -> Iterator[str]:
 def share_test(command: str) -> str:
     """Return the words of a test's command that may leave the machine; `LEFT_OUT` replaces all others.
 
-    1. Programs, runners and sub-commands that we know, by their names without the folder they are in.
-    2. Options without a value, or of which the value tells only how tests are run: `--tb=short`. Variables,
-       other options and their values stay.
+    1. Known programs, runners and sub-commands, by their names without the folder.
+    2. Options without a value, or whose value only says how tests are run: `--tb=short`. Variables, other
+       options and their values are left out.
     3. Paths in the project that name tests.
-    4. Other paths, of plain lower-case words, unless they may be the value of an option.
+    4. Other paths of plain lower-case words, unless they may be the value of an option.
 
     Sharing a shared command again changes nothing.
     """
@@ -377,7 +377,7 @@ def share_test(command: str) -> str:
 
 
 def find_runner(command: str) -> list[str]:
-    """Return what runs the tests of a command, without what starts it, and the words after it."""
+    """Return the test runner of a command, without its wrappers, and the words after it."""
     path, *rest = _unwrap(words_of(command))
     name = _name_of(path)
     if _PYTHON.fullmatch(name) and "-m" in rest:
@@ -389,7 +389,7 @@ def find_runner(command: str) -> list[str]:
 
 
 def is_manner(word: str, before: str) -> bool:
-    """Return whether a word says how tests are run or shown, and not which ones."""
+    """Return whether a word controls how tests are run or shown, and not which ones."""
     flag, sign, value = word.partition("=")
     if sign:
         return word in _FLAGS or (flag in _VALUED_FLAGS and _FLAG_VALUE.fullmatch(value) is not None)
@@ -408,7 +408,7 @@ def _name_of(path: str) -> str:
 
 
 def _share_program(path: str) -> str:
-    """Return a program's name; the path of a script in the project says more (1, 3)."""
+    """Return a program's name, or the path of a test script in the project (1, 3)."""
     name = _name_of(path)
     if name in TESTS or not (_SCRIPT.fullmatch(name) or name in {"test", "tests"}) or path == name:
         return name

@@ -1,11 +1,11 @@
-"""How many tests there are and how many pass, in the words of the program that ran them (C155).
+"""Counts tests and passing tests in the output of the program that ran them (C155).
 
-1. Known are pytest, unittest, jest, vitest, mocha, the runner of node, `go test -v` and `cargo test`. Of what
-   another program says, nothing is guessed.
-2. Of several summaries in one output the last counts. Those that go and cargo print for each package are
-   added.
-3. Skipped tests count as tests, and not as passing.
-4. What go and cargo say is not known if a part of the output was left out.
+1. It knows pytest, unittest, jest, vitest, mocha, the runner of node, `go test -v` and `cargo test`, and does
+   not guess for other programs.
+2. Of several summaries in one output, the last counts. The summaries that go and cargo print for each package
+   are added up.
+3. Skipped tests count as tests, but not as passing.
+4. The counts of go and cargo are unknown if a part of the output was left out.
 """
 
 import re
@@ -22,7 +22,7 @@ _LEFT_OUT: Final = pattern(
     r"[0-9] (?:bytes|characters|chars|lines|tokens) (?:are )?(?:left out|truncated|omitted)"
     r"|omitted [0-9]+ of [0-9]+ lines|[Oo]utput (?:was )?truncated"
 )
-"""How Passdown and hosts say that a part of an output is missing."""
+"""Matches how Passdown and hosts say that a part of an output is missing."""
 _PYTEST: Final = pattern(
     r"(?m)^(?:=+ )?(?P<said>no tests ran|[0-9]{1,9} [a-z]+(?: [a-z]+)?"
     r"(?:, [0-9]{1,9} [a-z]+(?: [a-z]+)?){0,12})"
@@ -67,7 +67,7 @@ class CountedTests(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Both in words."""
+        """Both counts in words."""
         if not self.total:
             return "no tests"
         noun = "test" if self.total == 1 else "tests"
@@ -76,13 +76,13 @@ class CountedTests(NamedTuple):
 
 
 def add_counts(counts: Iterable[CountedTests | None]) -> CountedTests | None:
-    """Add the counts of several commands; None if none of them told."""
+    """Add up the counts of several commands; None if no count is known."""
     known = [one for one in counts if one is not None]
     return CountedTests(sum(one.total for one in known), sum(one.passing for one in known)) if known else None
 
 
 def count_tests(output: str) -> CountedTests | None:
-    """Read how many tests ran from the output of a command; None if it does not tell."""
+    """Read how many tests ran from the output of a command; None if it does not say."""
     text = _COLOUR.sub("", output[-MAX_CHARS:].replace("\r\n", "\n"))
     found = [
         (matches[-1].end(), matches, read) for one, read in _RUNNERS if (matches := [*one.finditer(text)])
@@ -107,7 +107,7 @@ def _read_pytest(matches: Matches) -> CountedTests:
 
 
 def _read_total(matches: Matches) -> CountedTests:
-    """Read a line with the number of all tests: jest and vitest."""
+    """Read a line of jest or vitest with the total number of tests."""
     return CountedTests(int(matches[-1]["count"]), _parts(matches[-1]["said"]).get("passed", 0))
 
 

@@ -1,7 +1,7 @@
-"""What a test is called, however its command was spelled: its runner, and which tests it runs (C121).
+"""Names a test by its runner and the tests it runs, however its command was spelled (C121).
 
-`python -m pytest`, `pytest -q` and `uv run pytest` are one test. The name is made of the words that may leave
-the machine, so that a command and its shared form have the same name.
+`python -m pytest`, `pytest -q` and `uv run pytest` are the same test. The name is built from the words that
+may leave the machine, so a command and its shared form have the same name.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,21 +19,21 @@ _MOST: Final = 4_096
 
 
 class NamedTest(NamedTuple):
-    """The name of a test."""
+    """The parts of a test's name."""
 
     runner: str
     targets: tuple[str, ...] = ()
-    """Which tests, in order; none for all that the runner finds."""
+    """The selected tests, sorted; none means all that the runner finds."""
     is_partial: bool = False
-    """Whether words were left out that may choose among them."""
+    """Whether words were left out that may select tests."""
 
     @property
     def text(self) -> str:
-        """The name in one line."""
+        """The name on one line."""
         return " ".join((self.runner, *self.targets, *((LEFT_OUT,) if self.is_partial else ())))
 
     def covers(self, other: "NamedTest") -> bool:
-        """Return whether it runs all that another one runs."""
+        """Return whether it runs all tests that another one runs."""
         if self == other:
             return True
         if self.runner != other.runner or self.is_partial:
@@ -46,7 +46,7 @@ class NamedTest(NamedTuple):
 
 @lru_cache(_MOST)
 def name_test(command: str) -> NamedTest | None:
-    """Return the name of a test's command; None for a command that runs no tests."""
+    """Return the name of a test from its command; None for a command that runs no tests."""
     shared = share_test(command)
     if shared == LEFT_OUT:
         return None
@@ -64,7 +64,7 @@ def name_test(command: str) -> NamedTest | None:
 
 
 def _list_targets(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words that choose tests; a path is written from the folder in which it is run."""
+    """Yield the words that select tests; a path is relative to the folder of the command."""
     for before, word in pairwise(("", *words)):
         if LEFT_OUT in word or word.startswith("-") or word in _RUNS or is_manner(word, before):
             continue
@@ -74,6 +74,6 @@ def _list_targets(words: Sequence[str]) -> Iterator[str]:
 
 
 def name_of(command: str) -> str:
-    """Return the name of a test in one line; any other text is its own name."""
+    """Return the name of a test on one line; any other text is its own name."""
     found = name_test(command)
     return found.text if found else command

@@ -1,6 +1,6 @@
-"""One internal instant, aware and in UTC; all its input and output forms; the order of stamps.
+"""Instants, always aware and in UTC: how they are read, written and ordered.
 
-Only the two S0 tables hold a local time of day (``HH:MM``); it is never converted to an instant.
+Only two tables of the ledger (S0) hold a local time of day (``HH:MM``); it never becomes an instant.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from typing import Final
 from passdown.core.lazy_regex import pattern
 
 FOLLOW_LIMIT: Final = timedelta(hours=24)
-"""How far beyond its present a writer follows the clocks of others (C115)."""
+"""How far ahead of its own clock a writer follows the clocks of others (C115)."""
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,7 +35,7 @@ _CLOCK: Final = pattern(rf"{_HOUR}:{_SIXTY}")
 
 
 def parse_instant(text: str) -> datetime | None:
-    """Read an instant in any form of C26; return None for anything else, including impossible dates.
+    """Read an instant in any supported form (C26); return None for anything else, even impossible dates.
 
     1. ISO 8601: a date, or a date and a time with ``T`` or a space; seconds and their fraction are optional;
        ``Z``, an offset, or nothing, which means UTC. Digits beyond microseconds are cut off.

@@ -1,1 +1,1 @@
-"""What services need from the outside, as protocols that state their promises and errors."""
+"""The protocols through which services reach the outside, with their promises and errors."""

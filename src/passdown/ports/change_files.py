@@ -1,4 +1,4 @@
-"""The states and loop ledgers of changes: cheap to look at, read as a whole, only ever added to."""
+"""The states and loop ledgers of changes: cheap to check, read as a whole, only ever appended to."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
@@ -10,9 +10,9 @@ NO_CHANGES: Final = -1
 
 
 class ChangeFiles(Protocol):
-    """The changes of one checkout; files are named from the folder of their change, with ``/``.
+    """The changes of one checkout; file paths are relative to the change's folder, with ``/``.
 
-    No symbolic link is followed, and none is listed. What disappears during a call counts as missing.
+    Symbolic links are neither followed nor listed. A file that disappears during a call counts as missing.
     """
 
     def mark(self) -> int:
@@ -35,10 +35,10 @@ class ChangeFiles(Protocol):
         ...
 
     def append(self, change: str, name: str, make: Callable[[bytes], bytes]) -> bytes:
-        """Add to a file what a function makes of its content, in a single write; return what was added.
+        """Append what a function makes from a file's content, in a single write; return what was appended.
 
-        The file is created if there is none. Nobody else can add to it in the meantime; what was there is
-        never changed. When it returns, what was added survives a power cut. Raises a StorageError if it
-        cannot be read or written; nothing is added then.
+        A missing file is created. Nobody else can append in the meantime, and existing content never changes.
+        When it returns, the appended bytes survive a power cut. Raises a StorageError if the file cannot be
+        read or written; then nothing is appended.
         """
         ...

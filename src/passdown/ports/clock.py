@@ -1,4 +1,4 @@
-"""Where time and randomness come from, so that tests can control both."""
+"""The sources of time and randomness, so that tests can control both."""
 
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -12,7 +12,7 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Return seconds since an arbitrary start. It never steps back; only differences have a meaning."""
+        """Return seconds since an arbitrary start. It never steps back; only differences are meaningful."""
         ...
 
 
@@ -20,7 +20,7 @@ class BootTime(NamedTuple):
     """An instant that all processes of one boot of the machine measure alike."""
 
     boot: str
-    """The id of the boot: another one at every boot, and empty if nobody can tell."""
+    """The id of the boot, different for every boot; empty if unknown."""
     seconds: float
     """Seconds since a start that all processes of the boot share."""
 
@@ -31,12 +31,12 @@ class BootClock(Protocol):
     def read(self) -> BootTime:
         """Return the boot and the seconds in it.
 
-        If the boot is known, the seconds never step back, do not depend on the wall clock, and where the
-        system can do that, do not count while it sleeps. Only instants of the same boot can be compared;
-        whatever ran in another boot has ended.
+        If the boot is known, the seconds never step back, do not depend on the wall clock, and, if the system
+        supports it, do not count while it sleeps. Only instants of the same boot can be compared; every
+        process of another boot has ended.
 
-        If nobody can tell the boot, it is empty and the seconds are the wall clock's, since 1970: they may
-        step back, and go on through a boot. Whoever stores them takes none earlier than the newest it has.
+        If the boot is unknown, it is empty, and the seconds are the wall clock's, since 1970. They may step
+        back and continue through a boot, so code that stores them never stores one earlier than its newest.
         """
         ...
 

@@ -7,15 +7,15 @@ from typing import Protocol
 class Documents(Protocol):
     """The files below one root folder, named by their path relative to it, with ``/`` on every system.
 
-    Every method that takes a path raises a StorageError if the path leads out of the root. No symbolic link
-    is followed below the root, wherever it leads to. All StorageErrors carry a hint.
+    Every method that takes a path raises a StorageError if the path leads out of the root. Symbolic links
+    below the root are never followed, wherever they lead. All StorageErrors carry a hint.
     """
 
     def read(self, path: str, *, settled: bool = False) -> bytes:
         """Return the whole content of a file.
 
-        With `settled`, for files that people edit: never half of what a program is writing. If it writes for
-        long, a StorageError is raised.
+        With `settled`, for files that people edit, it never returns half of what a program is writing; if the
+        program keeps writing for too long, it raises a StorageError.
 
         Raises a StorageError if there is no such file, if it cannot be read, if it is larger than any file of
         its kind may be, if a link is in its path, or if it is not a regular file (a folder, a FIFO, a
@@ -34,13 +34,13 @@ class Documents(Protocol):
         ...
 
     def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
-        """Make a file hold exactly these bytes, creating folders as needed.
+        """Replace the content of a file with exactly these bytes, creating folders as needed.
 
-        A local file, and a folder created for it, is accessible to its owner only.
+        A local file, and a folder created for it, is accessible only to its owner.
 
-        With `expected`, for files that people edit: what the file held when it was last read. If it held
-        anything else at the moment of the exchange, or if a program goes on writing to the file that was
-        displaced, nothing is lost: `displaced` returns it.
+        `expected`, for files that people edit, is the content when the file was last read. If the file holds
+        anything else when it is replaced, or if a program keeps writing to the displaced file, nothing is
+        lost: `displaced` returns that content.
 
         When it returns, the bytes survive a power cut. Readers, even after a crash, find the old content or
         the new, never a mixture. Raises a StorageError if the file cannot be written, if it is not a regular
@@ -49,9 +49,9 @@ class Documents(Protocol):
         ...
 
     def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
-        """Return what `replace` displaced from a file although it was not expected, oldest first.
+        """Return the unexpected content that `replace` displaced from a file, oldest first.
 
-        It is returned, also after a crash and to other processes, until it is named in `seen`. What a program
+        It is returned, even after a crash and to other processes, until it is named in `seen`. What a program
         is still writing is returned by a later call, as a whole.
         """
         ...
@@ -59,18 +59,18 @@ class Documents(Protocol):
     def create(self, path: str, data: bytes) -> bool:
         """Create a file; return False if anything already has that path. Otherwise like `replace`.
 
-        A file that starts with ``#!`` is a program, which can be run.
+        A file that starts with ``#!`` is made executable.
         """
         ...
 
     def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
         """Remove a file that holds exactly these bytes; return False if its content differs or it is missing.
 
-        With `kept`, for files that people edit: what somebody writes to it at that moment is not lost, but
+        With `kept`, for files that people edit, anything written to it at that moment is not lost, but
         returned by `displaced`.
 
-        Used for files that the archive already holds, for marker files of ours, and for our files that the
-        user asked to remove. Raises a StorageError if the file cannot be removed, or if a link is in its
+        Used for files that the archive already holds, for our marker files, and for our files that the user
+        asked to remove. Raises a StorageError if the file cannot be removed, or if a link is in its
         path.
         """
         ...

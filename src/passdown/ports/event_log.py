@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 
 class FileMark(NamedTuple):
-    """What shows that a file has not changed since it was read: its size, time and inode number."""
+    """The size, time and inode number of a file, which show whether it has changed since it was read."""
 
     size: int
     changed: int
@@ -22,10 +22,10 @@ class EventLog(Protocol):
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
         """Return every folder that can hold events, with a mark that changes when its list of names does.
 
-        `known` is the result of an earlier call: if the mark of the top folder is the same, its folders are
+        `known` is the result of an earlier call: if the mark of the top folder is unchanged, its folders are
         not listed again. A mark of 0 means that the folder changed so recently that its next change might go
         unnoticed, so it must be listed again next time. Raises a StorageError if a link is in the path of the
-        top folder: it would lead to the events of another project.
+        top folder, because it could lead to the events of another project.
         """
         ...
 
@@ -40,7 +40,7 @@ class EventLog(Protocol):
     def may_read(self, events: int = 0) -> bool:
         """Count events that were just read for an index; return whether more of them may be read now.
 
-        A log that a hook opens lets it read a portion of what is new, and the next hook goes on (C131).
+        A log opened by a hook allows it only a portion of the new events; the next hook continues (C131).
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What services need to know about the names of files: which exist, and where links lead."""
+"""What services need to know about file names: which exist, and where links lead."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,16 +8,16 @@ class FileNames(Protocol):
     """The names of files on this machine. Paths are absolute, with ``/``; nothing is opened or changed."""
 
     def list_names(self, path: str) -> Sequence[str]:
-        """Return the names of what a path leads to, which need not exist.
+        """Return the names of the file that a path leads to; the file need not exist.
 
-        The first is the path without ``.`` and ``..``. Each link on the way adds the name that the path has
-        when those before it are followed, and the last one has no links. A link that leads nowhere, or in
-        circles, is followed as far as it leads.
+        The first is the path without ``.`` and ``..``. Each link on the way adds the path's name after
+        following it and the links before it; the last name has no links. Dangling and circular links are
+        followed as far as they lead.
         """
         ...
 
     def exists(self, path: str) -> bool:
-        """Return whether something has exactly this path, also a link that leads nowhere."""
+        """Return whether something has exactly this path, even a dangling link."""
         ...
 
     def is_folder(self, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What services need from a repository's history: its last commit, what was done, what may follow."""
+"""What services need from a repository's history: past commits, unfinished work, obstacles to a commit."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -8,21 +8,21 @@ from passdown.ports.repository import Skipped
 
 
 class UnfinishedWork(NamedTuple):
-    """What is only in this checkout."""
+    """The work that exists only in this checkout."""
 
     changed: Sequence[str] = ()
-    """Files with uncommitted changes, and new ones, relative to the root; ignored files are left out."""
+    """Changed and new files that are not committed, relative to the root, without ignored files."""
     unpushed: int | None = None
-    """How many commits of the branch no remote has; None without a remote."""
+    """The number of commits of the branch that no remote has; None without a remote."""
 
 
 class DescribedCommit(NamedTuple):
-    """A commit as people know it."""
+    """A commit as people recognise it: by its subject and files."""
 
     id: str
     subject: str
     files: tuple[str, ...] = ()
-    """The files that it changed, relative to the root; a merge lists none."""
+    """The files that it changed, relative to the root; none for a merge."""
 
 
 class GitHistory(Protocol):
@@ -41,17 +41,17 @@ class GitHistory(Protocol):
         ...
 
     def commits_since(self, at: datetime, after: str = "") -> Sequence[str]:
-        """Return the ids of the commits made in this checkout since then, the oldest first.
+        """Return the ids of the commits made in this checkout since then, oldest first.
 
-        Git tells only the second: of the first one, commits are left out that were made until `after` was the
-        last, and always those that were fetched, checked out or amended away. Only reads files.
+        Git records only whole seconds, so in the first second, commits up to `after` are left out. Commits
+        that were fetched, checked out or amended away are always left out. Only reads files.
         """
         ...
 
     def describe(self, commits: Sequence[str]) -> Sequence[DescribedCommit]:
-        """Return subjects and files of commits, given by their full ids, in the same order.
+        """Return the subjects and files of commits, given by their full ids, in the same order.
 
-        Commits that git does not have here, that no branch here has, and our own are left out. Starts git.
+        Commits that git does not have here, commits on no branch here, and our own are left out. Starts git.
         """
         ...
 
@@ -80,15 +80,15 @@ class GitHistory(Protocol):
     def find_obstacle(
         self, now: datetime, amendable: timedelta, *, files_only: bool = False
     ) -> Skipped | None:
-        """Return why nobody but the user should commit now, or None.
+        """Return why only the user should commit now, or None.
 
         Reasons: there is no repository or no commit yet, no branch is checked out, a command with several
-        steps is in progress, the index is locked, git knows no author; or the last commit is not ours, not
+        steps is in progress, the index is locked, or git knows no author; or the last commit is not ours, not
         pushed, and was made within `amendable` before `now`, so that the user may still amend it. With
-        `files_only` git is not started, and the last two reasons are not found.
+        `files_only`, git is not started, and the last two reasons are not checked.
         """
         ...
 
     def committable(self, paths: Sequence[str]) -> Sequence[str]:
-        """Return those of the paths that a commit would include: no ignored files, links or folders."""
+        """Return the paths that a commit would include: no ignored files, links or folders."""
         ...

@@ -1,7 +1,7 @@
 """What Passdown knows about a host, the program that an agent runs in.
 
-A host is one value, `HOST`, in the folder `hosts/<name>/`; no other code knows a host's name. What only some
-commands need is loaded on demand: a hook loads nothing of another host, and no install.
+A host is one value, `HOST`, in the folder `hosts/<name>/`; no other code knows a host's name. Parts that only
+some commands need are loaded on demand: a hook loads no other host and nothing about installs.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 class Signs(NamedTuple):
-    """What identifies a host that nobody named; signs that other hosts inherit or imitate do not count."""
+    """How to recognise a host that is not named; signs that other hosts inherit or imitate do not count."""
 
     variables: tuple[str, ...] = ()
     """Environment variables that only this host sets."""
     members: tuple[str, ...] = ()
     """Members that only this host's hook payloads have."""
     transcript: str = ""
-    """How the file name of every transcript begins."""
+    """The start of every transcript's file name."""
 
 
 class Status(NamedTuple):
-    """What a host passes to its status line command."""
+    """The data that a host passes to its status line command."""
 
     folder: str
     session: str
@@ -55,18 +55,18 @@ class Install(NamedTuple):
     render: Callable[[Mapping[str, bytes], str], Mapping[str, bytes]]
     """Returns the plugin's files for this host, with the command that its hooks call."""
     read_registration: "Callable[[object], PluginRegistration]"
-    """Returns what the host's settings say about the plugin."""
+    """Returns the plugin's registration in the host's settings."""
     edit_hooks: "tuple[EditHook, ...]" = ()
     """The hooks before a tool that `--edits` registers; empty for a host that has none."""
     has_status_line: bool = False
     rules: tuple[str, ...] = ()
-    """The permission rules that let agents record without a question; empty for a host without such rules."""
+    """The permission rules that let agents record without asking; empty for a host without such rules."""
     has_writable_roots: bool = False
-    """Whether its settings name the folders that its sandbox may write."""
+    """Whether its settings list the folders to which its sandbox may write."""
     copies: bool = False
-    """Whether the host uses a copy of the plugin, which it makes when the plugin is added again."""
+    """Whether the host uses its own copy of the plugin, which is renewed only by adding the plugin again."""
     step: str = ""
-    """What the user has to do by hand."""
+    """What the user has to do manually."""
 
 
 class Host(NamedTuple):
@@ -79,17 +79,17 @@ class Host(NamedTuple):
     budget: "Budget"
     """The largest brief that the host accepts."""
     read_call: "Callable[[Mapping[str, object]], HookCall | None]"
-    """Returns what a hook's payload says, or None for an event that needs no action."""
+    """Returns the call in a hook's payload, or None for an event that needs no action."""
     write_reply: "Callable[[HookCall, HookReply], dict[str, object]]"
     """Returns the reply in the host's format; an empty reply is not printed."""
     signs: Signs = Signs()
     load_transcripts: "Callable[[], TranscriptReader] | None" = None
-    """Loads the reader of the host's transcripts, which also tells how full the context is."""
+    """Loads the reader of the host's transcripts, which also reads how full the context is."""
     load_install: "Callable[[], Install] | None" = None
     """Loads how the plugin is installed in the host."""
     read_status: "Callable[[Mapping[str, object]], Status] | None" = None
-    """Returns what the host passes to its status line."""
+    """Returns the data that the host passes to its status line."""
     environment_file: str = ""
-    """The variable that names, at the start of a session, a file of exports for the host's shells."""
+    """The variable that names a file of exports for the host's shells when a session starts."""
     calls_after_compaction: bool = True
     """Whether the host starts the session again after a compaction; if not, the next prompt is briefed."""

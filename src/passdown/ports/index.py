@@ -1,4 +1,4 @@
-"""What was already merged from an event log, so that adding an event costs only that event."""
+"""The index of an event log: what was already merged, so that adding an event costs only that event."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -33,7 +33,7 @@ class LogChange(NamedTuple):
     gone: Sequence[tuple[str, str]]
     found: Sequence[EventFile]
     unread: int = 0
-    """How many files of the log are left to be read."""
+    """How many files of the log are still unread."""
 
 
 class EventLocation(NamedTuple):
@@ -52,21 +52,21 @@ class EventLocation(NamedTuple):
 
     @property
     def order(self) -> tuple[datetime, int, EventRank]:
-        """Its place in the order of all events."""
+        """Its position in the order of all events."""
         return self.ranked_at, self.cause, self.rank
 
 
 class NewestEvents(NamedTuple):
-    """What a writer has read (C115); events are named by the start of their hashes."""
+    """The newest events that a writer has read (C115), named by the start of their hashes."""
 
     present: datetime
-    """What time it is, by the clock and the newest sessions."""
+    """The current time, by the clock and the newest sessions."""
     at: datetime | None = None
-    """The newest time that is followed: at most 24 hours beyond the present."""
+    """The newest time that is followed, at most 24 hours beyond the present."""
     heads: tuple[str, ...] = ()
-    """The events that no other comes after."""
+    """The events that no other event comes after."""
     ahead: tuple[str, ...] = ()
-    """Those that are dated further ahead, and that this session has not named so far."""
+    """Events that are dated further ahead and that this session has not named yet."""
 
 
 class Neighbourhood(NamedTuple):
@@ -78,14 +78,14 @@ class Neighbourhood(NamedTuple):
 
 
 class NearFacts(NamedTuple):
-    """Decisions, rules and questions in force that are near a session's work (C132)."""
+    """Decisions, rules and questions in force that are relevant to a session's work (C132)."""
 
     facts: tuple[Fact, ...] = ()
-    """Those that name one of the files, and those of the newest events of the track and the branch."""
+    """Facts that name one of the files, and facts from the newest events of the track and the branch."""
     named: frozenset[tuple[str, str]] = frozenset()
-    """Kind and text of those that name one of the files."""
+    """Kind and text of the facts that name one of the files."""
     files: NamedFiles = NamedFiles()
-    """How words name one of the files."""
+    """The ways in which a text can name one of the files."""
     of_track: frozenset[str] = frozenset()
     """The hashes of the newest events of the track."""
     of_branch: frozenset[str] = frozenset()
@@ -93,41 +93,41 @@ class NearFacts(NamedTuple):
 
 
 NEAR_EVENTS: Final = 100
-"""How many of the newest events of a track or branch are looked at for what is near."""
+"""How many of the newest events of a track or branch are searched for relevant facts."""
 NEAR_FACTS: Final = 500
-"""How many facts that name a file are found, the newest first."""
+"""How many facts that name a file are returned, newest first."""
 NEAR_SESSIONS: Final = 3
-"""Of how many sessions the files are found."""
+"""How many sessions are searched for changed files."""
 
 
 class RetractedFacts(Protocol):
-    """What events say of a fact over time, and what they take back."""
+    """The history of a fact in the events: how it was stated and retracted."""
 
     def said(self, kind: str, name: str) -> Sequence[Fact]:
-        """Return all that events state and take back of one fact of a kind, the oldest first.
+        """Return all statements and retractions of one fact of a kind, oldest first.
 
-        It is named by what `core.facts.identify` gives. Events that are retracted say nothing.
+        The fact is named by `core.facts.identify`. Retracted events do not count.
         """
         ...
 
     def retracted(self, kind: str, texts: Collection[str]) -> frozenset[str]:
-        """Return those of some texts that an event takes back as facts of this kind, and that do not hold."""
+        """Return the texts that an event retracts as facts of this kind and that do not hold."""
         ...
 
 
 class EventContents(Protocol):
-    """What events of which track state, and which files hold none."""
+    """The facts that events state, by track, and the files that could not be merged."""
 
     def places_of(self, track: str, limit: int = EVERY) -> Sequence[EventLocation]:
-        """Return the events of a track, named as a stream, the last by rank first."""
+        """Return the events of a track, named as a stream, highest rank first."""
         ...
 
     def stated(self, facts: Collection[Fact]) -> frozenset[Fact]:
-        """Return those of some facts that an event states in the same words, whether they hold or not."""
+        """Return the facts that an event states in the same words, whether they hold or not."""
         ...
 
     def shared_with(self, track: str, facts: Collection[Fact]) -> frozenset[Fact]:
-        """Return those of some facts that an event of a track, or of none, states, in whatever words."""
+        """Return the facts that an event of a track, or of no track, states in any words."""
         ...
 
     def skipped_files(self) -> Sequence[str]:
@@ -135,9 +135,9 @@ class EventContents(Protocol):
         ...
 
     def near(self, place: Neighbourhood, until: datetime) -> NearFacts:
-        """Return what is near; events that rank later than `until` say nothing.
+        """Return the facts that are relevant; events that rank later than `until` do not count.
 
-        It costs the same, however many events there are.
+        The cost does not depend on the number of events.
         """
         ...
 
@@ -147,12 +147,12 @@ class EventContents(Protocol):
 
 
 class ReadProgress(Protocol):
-    """How far a log was read, and which of its files may not be committed yet."""
+    """How much of a log was read, and which of its files may not be committed yet."""
 
     def unread(self) -> int:
-        """Return how many files were left unread by the last change: with any, the index is incomplete.
+        """Return how many files the last change left unread; if there are any, the index is incomplete.
 
-        An incomplete index serves the brief alone (C131): `services.log.indexing` refuses all else.
+        An incomplete index serves only the brief (C131); `services.log.indexing` refuses everything else.
         """
         ...
 
@@ -161,31 +161,31 @@ class ReadProgress(Protocol):
         ...
 
     def note_committed(self, paths: Collection[str]) -> None:
-        """Keep that these files are committed, until they change; it may be forgotten at any time."""
+        """Remember that these files are committed, until they change; may be forgotten at any time."""
         ...
 
 
 class OpenedStore(Protocol):
-    """Something that may have opened files."""
+    """A store that may have open files."""
 
     def close(self) -> None:
-        """Close them; it is not used again."""
+        """Close them; the store is not used again."""
         ...
 
 
 class Index(RetractedFacts, EventContents, ReadProgress, OpenedStore, Protocol):
-    """All events found in one log, ready to be queried; it may be lost at any time and rebuilt."""
+    """All events of one log, ready for queries; it may be lost at any time and rebuilt."""
 
     def changing(self) -> AbstractContextManager[None]:
-        """Keep other writers out while a change is computed and applied; all of it is kept, or nothing."""
+        """Keep other writers out while a change is computed and applied, all of it or nothing."""
         ...
 
     def folders(self) -> Mapping[str, int]:
-        """Return the mark that each folder had when it was last listed."""
+        """Return the mark of each folder from when it was last listed."""
         ...
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder that were read, with their marks at that time."""
+        """Return the files of a folder that were read, with their marks from that time."""
         ...
 
     def apply(self, change: LogChange) -> None:
@@ -193,14 +193,14 @@ class Index(RetractedFacts, EventContents, ReadProgress, OpenedStore, Protocol):
         ...
 
     def digest(self, limit: int, until: datetime | None = None) -> Digest:
-        """Return what a view needs: exactly what merging all events from scratch would return.
+        """Return what a view needs, exactly as merging all events from scratch would.
 
-        With `until`, events that rank later say nothing.
+        With `until`, events that rank later do not count.
         """
         ...
 
     def newest(self, now: datetime, session: str = "") -> NewestEvents:
-        """Return what a session that writes now, by its clock, has read."""
+        """Return the newest events that a session has read if it writes now, by its clock."""
         ...
 
     def published(self, session: str) -> PublishedExtent:
@@ -208,13 +208,13 @@ class Index(RetractedFacts, EventContents, ReadProgress, OpenedStore, Protocol):
         ...
 
     def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
-        """Return events, the last by rank first; with a prefix, those whose id or hash starts with it."""
+        """Return events, highest rank first; with a prefix, those whose id or hash starts with it."""
         ...
 
     def recall(self, name: str) -> str | None:
-        """Return what was remembered under a name since the last change was applied, or None."""
+        """Return the text remembered under a name since the last change was applied, or None."""
         ...
 
     def remember(self, name: str, text: str) -> None:
-        """Keep a text until the next change is applied; it may be forgotten at any time."""
+        """Remember a text until the next change is applied; it may be forgotten earlier."""
         ...

@@ -16,7 +16,7 @@ class Journals(Protocol):
     def read(self, session: str) -> Sequence[JournalLine]:
         """Return the readable lines of a session, sorted by number; none if it has no journal.
 
-        Lines stored in several places are joined; a torn or damaged line is left out.
+        Lines stored in several places are joined; incomplete and damaged lines are left out.
         """
         ...
 
@@ -28,7 +28,7 @@ class Journals(Protocol):
         ...
 
     def mentioning(self, *texts: str) -> Sequence[str]:
-        """Return the sessions whose journal contains one of these texts, as JSON writes it, sorted.
+        """Return the sessions whose journal contains one of these texts in JSON form, sorted.
 
         No line is parsed, so a journal that does not match costs next to nothing.
         """
@@ -39,10 +39,10 @@ class Journals(Protocol):
     ) -> JournalLine:
         """Add one line, made for the next free number; when it returns, the line survives a power cut.
 
-        Without `durable` it may not; then nobody may rely on it.
+        Without `durable` it may not survive, so nothing may rely on it.
 
-        Concurrent writers each get a number of their own. While a line is made, nobody else can add one if
-        the file system has locks. Raises a StorageError if nothing was written, and an UnsureError if it was
+        Concurrent writers get different numbers. While a line is made, nobody else can add one if the file
+        system has locks. Raises a StorageError if nothing was written, and an UnsureError if it was
         written but may not be durable. If `make` raises, its error is passed on and nothing is written.
         """
         ...
@@ -52,10 +52,10 @@ class Journals(Protocol):
     ) -> Sequence[JournalLine]:
         """Add lines in one write, made for consecutive numbers from the next free one; there may be none.
 
-        The promises of `append` hold for all of them. After a crash, only the first of them may be there.
+        The promises of `append` hold for all lines. After a crash, possibly only the first ones are there.
 
-        With `alone`, the lines are made while no other process can add lines or make some itself: a
-        StorageError is raised if the journal cannot be locked, or not in time, and `make` is not called.
+        With `alone`, no other process can make or add lines meanwhile. Raises a StorageError, without calling
+        `make`, if the journal cannot be locked in time.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Locks by name that end with whoever holds them."""
+"""Named locks that end with the process that holds them."""
 
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -8,14 +8,14 @@ class Locks(Protocol):
     """Locks that all checkouts of a clone share."""
 
     def held(self, name: str, wait: float) -> AbstractContextManager[bool]:
-        """Hold a lock as long as the context lasts; its value is whether that worked within `wait` seconds.
+        """Hold a lock for the duration of the context; its value says whether that worked in `wait` seconds.
 
-        A lock ends with the process that holds it. Programs that `handles` were passed to hold it, too, so
-        it outlives a killed process until what that started has ended. Where nothing can be locked,
-        everybody is told that it worked.
+        A lock ends with the process that holds it. Programs that were given `handles` hold it too, so it
+        outlives a killed process until those programs have ended. If the file system has no locks, every
+        caller gets the lock.
         """
         ...
 
     def handles(self) -> tuple[int, ...]:
-        """Return the open files of the locks that are held, to be passed to programs that are started."""
+        """Return the open files of the held locks, to pass to programs that are started."""
         ...

@@ -1,4 +1,4 @@
-"""What services need to know about processes: whether the host of a session is still running."""
+"""What services need to know about processes: whether a session's host is still running."""
 
 from typing import Protocol
 
@@ -9,9 +9,9 @@ class Processes(Protocol):
     """The processes of this machine."""
 
     def find_host(self) -> HostProcess:
-        """Return the process that started us and lives as long as its agent; empty if it is unknown."""
+        """Return the process that started us and lives as long as its agent; empty if unknown."""
         ...
 
     def is_alive(self, process: HostProcess) -> bool | None:
-        """Return whether this process, not another with the same number, still runs; None if unknown."""
+        """Return whether this process, and not another one with its number, is running; None if unknown."""
         ...

@@ -1,20 +1,20 @@
-"""What services need from other programs: whether one is installed, and to run it."""
+"""What services need from other programs: to find and run them."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
 NOT_STARTED: Final = -1001
 TIMED_OUT: Final = -1002
-"""Codes of programs that did not end by themselves; negative ones above these are signals."""
+"""Codes of programs that did not end by themselves; other negative codes are signals."""
 
 
 class ProgramResult(NamedTuple):
-    """How a program ended, and its output."""
+    """The exit code and output of a program."""
 
     code: int
     text: str
     errors: str = ""
-    """What it wrote to stderr, where that is not part of the text."""
+    """Its output to stderr, if that is not part of the text."""
 
     @property
     def is_done(self) -> bool:
@@ -32,8 +32,8 @@ class Programs(Protocol):
     def run(self, command: Sequence[str]) -> ProgramResult:
         """Run a program to its end, without input and without a shell.
 
-        A program that takes too long is stopped, with those that it started. One that could not be started,
-        or was stopped, returns a result that is not done, with the reason as its text. Of a long output the
-        middle is left out.
+        A program that takes too long is stopped, with the programs that it started. If it could not be
+        started, or was stopped, the result is not done and its text is the reason. A long output loses its
+        middle.
         """
         ...

@@ -1,4 +1,4 @@
-"""What services need from git: the branch, the checkouts, what is committed, and one careful commit."""
+"""What services need from git: the branch, the checkouts, committed files, and one careful commit."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -7,7 +7,7 @@ from typing import Annotated, Final, Protocol
 from passdown.records import record
 
 UNKNOWN: Final = "unknown"
-"""The branch of a checkout that is not on a branch."""
+"""The branch name for a checkout that is not on a branch."""
 
 
 class SkipReason(StrEnum):
@@ -31,15 +31,15 @@ class Checkout:
 
     path: Annotated[str, "The folder, absolute and without links."]
     branch: Annotated[str, "Its branch, or `unknown`."]
-    is_here: Annotated[bool, "Whether it is the one we stand in."]
+    is_here: Annotated[bool, "Whether it is the current checkout."]
 
 
 @record
 class Committed:
     """A commit was made."""
 
-    commit: Annotated[str, "Its id; empty when git made it but would not tell."]
-    paths: Annotated[tuple[str, ...], "The files that were handed to it, also those that had not changed."]
+    commit: Annotated[str, "Its id; empty if git made the commit but did not report the id."]
+    paths: Annotated[tuple[str, ...], "The files given to the commit, including unchanged ones."]
 
 
 @record
@@ -48,11 +48,11 @@ class Skipped:
 
     why: Annotated[SkipReason, "The kind of reason, for programs."]
     reason: Annotated[str, "The reason, for people."]
-    hint: Annotated[str, "What to do next; empty when there is nothing to do."] = ""
+    hint: Annotated[str, "What to do next; empty if nothing."] = ""
 
     @property
     def is_quiet(self) -> bool:
-        """Whether the user need not be told: there was nothing to commit, or no repository."""
+        """Whether to tell the user nothing, because there was nothing to commit, or no repository."""
         return self.why in {SkipReason.NOTHING, SkipReason.NO_REPOSITORY}
 
 
@@ -60,7 +60,7 @@ class Repository(Protocol):
     """The repository that contains a project's root, seen from there; there may be none.
 
     Paths are relative to the root, with ``/``. If git is missing, broken or fails, methods return an answer
-    and do not raise. Every method raises a UsageError in a bare repository, which has no files to work on.
+    and do not raise. In a bare repository, which has no files to work on, every method raises a UsageError.
     """
 
     def is_there(self) -> bool:
@@ -72,7 +72,7 @@ class Repository(Protocol):
         ...
 
     def last_commit(self) -> str:
-        """Return the id of the last commit, or "" if there is none or files do not tell. Starts nothing."""
+        """Return the id of the last commit, or "" if there is none or it cannot be read. Starts nothing."""
         ...
 
     def integration_branch(self, preferred: str) -> str | None:
@@ -103,16 +103,16 @@ class Repository(Protocol):
         ...
 
     def is_ignored(self, path: str) -> bool:
-        """Return whether git ignores a path; False if it is already tracked, and without git."""
+        """Return whether git ignores a path; False if it is already tracked, or without git."""
         ...
 
     def commit(self, paths: Sequence[str], message: str) -> Committed | Skipped:
         """Commit these files as they are on disk, whether new, changed or deleted, and nothing else.
 
         They are written to the new commit and to the user's index. Every other index entry, staged or not,
-        and every file stays as it was. No hook runs; nothing is signed, prompted for or pushed. The author
+        and every file stays unchanged. No hook runs; nothing is signed, prompted for or pushed. The author
         comes from git's settings and is never guessed. Paths are left out if git ignores them, if they are
         links or folders, or if they are behind a link, in another repository or outside the root. After
-        `Skipped`, the index is as it was before.
+        `Skipped`, the index is unchanged.
         """
         ...

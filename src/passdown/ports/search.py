@@ -1,4 +1,4 @@
-"""Full-text search over documents: sources to read from, and an index that can be lost."""
+"""Full-text search over documents: the sources to read, and an index that can be rebuilt."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,14 +9,14 @@ from passdown.core.project.search_query import DocumentKind, SearchTerm
 from passdown.ports.event_log import FileMark
 
 RANKED: Final = 5_000
-"""If more documents hold all terms, only this many of the last added ones are counted and ranked."""
+"""At most this many documents that hold all terms are counted and ranked, the last added ones."""
 
 
 class SearchSource(Protocol):
     """Folders of documents of one kind, as files that are cheap to list and read as a whole."""
 
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
-        """Return every folder with a mark that changes when its files do; 0 means it must be listed again."""
+        """Return every folder with a mark that changes when its files do; 0 means: list it again."""
         ...
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
@@ -60,7 +60,7 @@ class SearchChange(NamedTuple):
 class SearchFilter(NamedTuple):
     """Which documents to search; an empty field matches everything.
 
-    An agent may be named without the digits at its end.
+    An agent may be named without the digits at the end.
     """
 
     kinds: frozenset[DocumentKind] = frozenset()
@@ -99,15 +99,15 @@ class SearchIndex(Protocol):
     """
 
     def changing(self) -> AbstractContextManager[None]:
-        """Keep other writers out; everything applied within is kept, or nothing is."""
+        """Keep other writers out; everything applied within is kept, or nothing."""
         ...
 
     def folders(self, kind: DocumentKind) -> Mapping[str, int]:
-        """Return the mark that each folder of a source had when it was last listed."""
+        """Return the mark of each folder of a source from when it was last listed."""
         ...
 
     def files(self, kind: DocumentKind, folder: str) -> Mapping[str, FileMark]:
-        """Return the files of a folder that were read, with their marks at that time."""
+        """Return the files of a folder that were read, with their marks from that time."""
         ...
 
     def apply(self, change: SearchChange) -> None:
@@ -119,5 +119,5 @@ class SearchIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Close what was opened for it; it is not used again."""
+        """Close the index; it is not used again."""
         ...

@@ -1,4 +1,4 @@
-"""What services need to know about the files that git tracks, and those that the last commit has."""
+"""What services need to know about the files that git tracks and the files in the last commit."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,9 +10,9 @@ class Tracking(Protocol):
     """The files of one checkout that git tracks. Paths are relative to the project's root, with ``/``."""
 
     def tracked(self, folder: str) -> TrackedPaths:
-        """Return what git tracks of a folder, staged files included; nothing without git.
+        """Return the tracked files in a folder, including staged ones; nothing without git.
 
-        Usually this only reads git's index, and reads it again only after it has changed. If the index cannot
+        Usually this only reads git's index, and only again after the index has changed. If the index cannot
         be read and git does not answer, the result says so. Raises a UsageError in a bare repository.
         """
         ...
@@ -22,8 +22,8 @@ class Tracking(Protocol):
         ...
 
     def committed_among(self, paths: Sequence[str]) -> frozenset[str]:
-        """Return those of some paths that are files in the last commit; links and submodules are left out.
+        """Return the paths that are files in the last commit, without links and submodules.
 
-        Git is started. The result is empty before the first commit and without git.
+        Starts git. The result is empty before the first commit and without git.
         """
         ...

@@ -12,11 +12,11 @@ class Transcripts(Protocol):
         ...
 
     def size(self, path: str) -> int:
-        """Return the size of a file in bytes; 0 if there is none."""
+        """Return the size of a file in bytes; 0 if it is missing."""
         ...
 
     def await_line(self, path: str, offset: int, is_it: Callable[[bytes], bool]) -> None:
-        """Wait briefly for a matching line after an offset; return without it when the time is up."""
+        """Wait briefly for a matching line after an offset; return when it is there or time is up."""
         ...
 
     def read(self, path: str, offset: int) -> bytes:

@@ -1,1 +1,1 @@
-"""Builds what faces need; the only package that knows engines and hosts."""
+"""Connects engines and hosts to what faces need; no other package knows them."""

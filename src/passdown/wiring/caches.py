@@ -1,4 +1,4 @@
-"""The caches of a checkout: where they are, and the indexes in them."""
+"""Opens the caches of a checkout and the indexes in them."""
 
 import hashlib
 import os
@@ -34,12 +34,12 @@ class CachePlace(NamedTuple):
 
 
 def open_index(place: CachePlace, wait: float | None = None) -> "Index":
-    """Open the index of a checkout's events; fall back to memory if there is no place for a cache."""
+    """Open the index of a checkout's events, in memory if no cache can be used."""
     return open_cached(place, wait) or open_memory_index()
 
 
 def open_cached(place: CachePlace, wait: float | None = None) -> "Index | None":
-    """Open the cached index of a checkout's events, or return None if there is no place for a cache."""
+    """Open the cached index of a checkout's events, or return None if no cache can be used."""
     from passdown.engines.sqlite.event_index import open_index  # loaded on demand
 
     return open_first(place, "events", lambda path: open_index(path, wait=wait))
@@ -53,7 +53,7 @@ def open_memory_index() -> "Index":
 
 
 def open_first(place: CachePlace, what: str, build: Callable[[str], T]) -> T | None:
-    """Open a cache in the first folder where that works, or return None; callers then use memory."""
+    """Open a cache in the first folder that works, or return None; callers then use memory."""
     roots = [str(place.root), *([place.common] if place.common else [])]
     for folder in cache_folders(place):
         base = read.root_of(str(folder), roots)
@@ -69,7 +69,7 @@ def open_first(place: CachePlace, what: str, build: Callable[[str], T]) -> T | N
 
 
 def _refuse_tracked(place: CachePlace, paths: Sequence[str]) -> None:
-    """Raise a StorageError if git tracks a file of the cache: others could have written what is in it."""
+    """Raise a StorageError if git tracks a file of the cache, because others could have written it."""
     runtime = place.settings.paths.runtime
     if os.path.dirname(paths[0]) != str(place.root / runtime):
         return
@@ -77,15 +77,15 @@ def _refuse_tracked(place: CachePlace, paths: Sequence[str]) -> None:
     tracked = place.tracking.tracked(runtime) if files else None
     if tracked and any(tracked.holds(f"{runtime}/{os.path.basename(one)}") for one in files):
         raise StorageError(
-            f"could not use {paths[0]}: git tracks it", hint="`passdown doctor` says what to do"
+            f"could not use {paths[0]}: git tracks it", hint="run `passdown doctor` to see what to do"
         )
 
 
 def cache_folders(place: CachePlace) -> Iterator[Path]:
     """Yield the folders that may hold a cache.
 
-    1. Git's own folder: no file appears in the working tree.
-    2. The folder of local state, if it exists: a sandbox may forbid the first.
+    1. Git's own folder, so that no file appears in the working tree.
+    2. The folder of local state, if it exists, because a sandbox may forbid the first.
     """
     if place.common is not None:  # 1
         yield Path(place.common) / CACHE
@@ -95,6 +95,6 @@ def cache_folders(place: CachePlace) -> Iterator[Path]:
 
 
 def cache_name(root: Path, what: str) -> str:
-    """Return the file name of a checkout's cache; all checkouts share git's folder."""
+    """Return the file name of a cache, different for each checkout, because all share git's folder."""
     digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
     return f"{what}-{digest[:12]}.sqlite"

@@ -1,4 +1,4 @@
-"""A check of a view that is up to date, which is the usual case: it loads almost nothing."""
+"""Checks a view that is up to date, the usual case, and loads almost nothing for it."""
 
 import os
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from passdown.wiring.caches import CACHE, cache_name
 def peek_view(root: Path, settings: Settings, variables: Mapping[str, str]) -> tuple[str, int] | None:
     """Return the tracked view's path and its number of events, if it is certainly current.
 
-    This only looks at what the cache in git's folder remembers, so a check that finds nothing new costs next
-    to nothing.
+    This only reads what the cache in git's folder remembers, so a check that finds nothing new costs almost
+    nothing.
     """
     repository = GitRepository(root, variables=variables)
     common = repository.common_folder()

@@ -1,4 +1,4 @@
-"""The events of the last commit, read from git."""
+"""Reads the events of the last commit from git."""
 
 from typing import TYPE_CHECKING
 

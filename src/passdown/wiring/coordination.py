@@ -1,4 +1,4 @@
-"""Open what the sessions of a project share."""
+"""Opens the coordination engine of a project."""
 
 import importlib.util
 import json
@@ -39,33 +39,33 @@ if TYPE_CHECKING:
 
 _POSTGRES: Final = ("postgresql", "postgres")
 _IDENTITY_BYTES: Final = 7
-"""So that the number fits into a column of 64 bits with a sign."""
+"""Seven bytes fit into a signed 64-bit column."""
 _LOCAL_ENGINE: Final = "SQLite, this clone and its worktrees"
 LOCAL: Final = "local"
-"""The name of the project in the file of a clone; behind a `/` the root's path in the repository (C74).
+"""The project's name in a clone's database; after a `/`, the root's path in the repository (C74).
 
-A key in `passdown.toml` does not change it: worktrees of one clone may have branches with the key and without
-it, and must not grant the same task twice.
+A key in `passdown.toml` does not change it, because worktrees of one clone may have branches with and without
+the key, and must not grant the same task twice.
 """
 
 
 class EngineFile(NamedTuple):
-    """The database of a clone, and where the project is in its repository."""
+    """The coordination database of a clone, and where the project is in its repository."""
 
     path: str
     copy: str
-    """What a server said about reserved files."""
+    """The path of the copy of what a server last said."""
     away: str
-    """Says when the engine did not answer."""
+    """The path of the file that records when the engine did not answer."""
     variables: "Mapping[str, str]"
     """The environment of the caller."""
     below: str = ""
     patience: Patience | None = None
-    """How long to wait in all for others and for a server; None is the default."""
+    """How long to wait in total for others and for a server; None means the default."""
     ignores_case: bool = False
-    """Whether git found that the file system ignores case."""
+    """Whether the file system ignores case, according to git."""
     workspace: "Workspace | None" = None
-    """Whose sessions know what they hold, and who is told when a file that was lost is restored."""
+    """The workspace whose sessions know what they hold, and which is warned when a lost file is restored."""
 
     @property
     def project(self) -> str:
@@ -74,7 +74,7 @@ class EngineFile(NamedTuple):
 
     @property
     def changes(self) -> str:
-        """The folder with copies of the database and what was changed since."""
+        """The folder with copies of the database and the changes since then."""
         return os.path.join(os.path.dirname(self.path), layout.COORDINATION_CHANGES)
 
 
@@ -82,7 +82,7 @@ def open_coordination(file: EngineFile, settings: "Settings", processes: "Proces
     """Open the engine that the settings name: SQLite in the clone, unless there is a server (C76)."""
     url = find_coordination_url(settings, file.variables)
     if url is None:
-        hint = "Set `engine` below [coordination] to auto or sqlite."
+        hint = "Set `engine` under [coordination] to auto or sqlite."
         raise StorageError("coordination is off in this project", hint=hint)
     machine = _find_machine(processes)
     if not url:
@@ -100,10 +100,10 @@ def open_coordination(file: EngineFile, settings: "Settings", processes: "Proces
 
 
 def migrate_server(settings: "Settings", url: str) -> int:
-    """Bring the tables of a server up to date, with the role that owns them; return their version."""
+    """Migrate the tables of a server, with the role that owns them; return their version."""
     url = url or find_server(settings) or ""
     if not url:
-        hint = "Set `url` below [coordination] in your settings file, or give --url."
+        hint = "Set `url` under [coordination] in your settings file, or pass --url."
         raise UsageError("no server is named", hint=hint)
     _require_server(url)
     from passdown.engines.postgres.migrate import migrate
@@ -114,7 +114,7 @@ def migrate_server(settings: "Settings", url: str) -> int:
 def _open_postgres(
     url: str, settings: "Settings", copy: "ReservationCopy", away: EngineAway, file: EngineFile
 ) -> "Coordination":
-    """Open the server, whose answers renew the copy; one that was away a moment ago is not asked (C86)."""
+    """Open the server, whose answers renew the copy; skip one that did not answer a moment ago (C86)."""
     if (known := away.recall()) is not None:
         raise known
     _require_server(url)
@@ -131,27 +131,24 @@ def _require_server(url: str) -> None:
     """Raise a StorageError unless there is an engine for the URL, and the server answers at once (C86)."""
     scheme = url.partition(":")[0]
     if scheme not in _POSTGRES:
-        hint = "Use a postgresql:// URL, or none to coordinate through a file in git's folder."
-        raise StorageError(f"there is no engine for {scheme} URLs in this version", hint=hint)
+        hint = "Use a postgresql:// URL, or no URL to coordinate through a file in git's folder."
+        raise StorageError(f"this version has no engine for {scheme} URLs", hint=hint)
     if importlib.util.find_spec("psycopg") is None:
         hint = "Install it: `uv tool install 'passdown[postgres]'` or `pip install 'passdown[postgres]'`."
-        raise StorageError("the driver for PostgreSQL is not installed", hint=hint)
-    from passdown.engines.postgres.reachability import (
-        is_reachable,  # before the driver, which is slow to load
-    )
+        raise StorageError("the PostgreSQL driver is not installed", hint=hint)
+    # Asked before the driver is loaded, which is slow.
+    from passdown.engines.postgres.reachability import find_places, is_reachable
 
     if not is_reachable(url):
-        raise AwayError(
-            "the server that sessions coordinate through does not answer",
-            hint="Try again when it is back.",
-        )
+        places = ", ".join(f"{place.host}:{place.port}" for place in find_places(url))
+        raise AwayError(f"cannot reach the coordination server ({places})", hint="Try again when it is back.")
 
 
 def open_for_reading(file: EngineFile, settings: "Settings", processes: "Processes") -> "Coordination | None":
-    """Open a file of the clone to be looked at: the engine's own, or the copy of what a server said (C77).
+    """Open a file of the clone for reading: the engine's own, or the copy of what a server said (C77).
 
-    None if there is none, or sessions do not coordinate, or no server is named: what the file says is then
-    not what the team does (C159).
+    None if there is no file, or if sessions do not coordinate, or if no server is named: then the file does
+    not show what the team does (C159).
     """
     url: str | None = None
     with suppress(NoServerError):
@@ -167,9 +164,9 @@ def open_for_reading(file: EngineFile, settings: "Settings", processes: "Process
 
 
 def _open_sqlite(file: EngineFile, settings: "Settings", machine: "LocalMachine") -> "Coordination":
-    """Open the file of the clone; where it may not be written, it is looked at, and grants nothing (C87).
+    """Open the file of the clone; if it may not be written, open it for reading, and grant nothing (C87).
 
-    Others that write to it are waited for; that they do says nothing about the next call (C144).
+    The call waits for other writers; that they are busy says nothing about the next call (C144).
     """
     from passdown.engines.sqlite.coordination import open_reader, open_store
 
@@ -185,7 +182,7 @@ def _open_sqlite(file: EngineFile, settings: "Settings", machine: "LocalMachine"
 
 
 def examine_file(file: EngineFile, settings: "Settings") -> "tuple[str, Sequence[str]]":
-    """Return why the file of the clone counts as lost, empty if it does not, and when it was restored."""
+    """Return why the clone's file counts as lost, empty if it does not, and when it was restored."""
     with suppress(NoServerError):
         if find_coordination_url(settings, file.variables) == "" and os.path.lexists(file.changes):
             log = ChangeLog(file.changes)
@@ -195,7 +192,7 @@ def examine_file(file: EngineFile, settings: "Settings") -> "tuple[str, Sequence
 
 
 def _make_recovery(file: EngineFile, workspace: "Workspace", machine: "LocalMachine") -> "Recovery":
-    """Say how a file that was lost is restored (C146)."""
+    """Return how a lost file is restored (C146)."""
     from passdown.engines.sqlite.coordination import read_time
 
     def tell_time(statements: "Statements", project: str) -> "ClockRow":
@@ -220,9 +217,9 @@ def _make_recovery(file: EngineFile, workspace: "Workspace", machine: "LocalMach
 def _coordinate(
     store: "Store", settings: "Settings", file: EngineFile, engine: str = _LOCAL_ENGINE
 ) -> "Coordination":
-    """Coordinate over a store; where checkouts ignore case, `A.py` and `a.py` are one file (C85).
+    """Coordinate over a store; if checkouts ignore case, `A.py` and `a.py` are one file (C85).
 
-    They do if git found so when it made the clone, and usually on macOS and Windows.
+    They do if git found this when it made the clone, and usually on macOS and Windows.
     """
     ignores_case = file.ignores_case or sys.platform in {"darwin", "win32"}
     return Coordinator(store, engine, make_lifetimes(settings), ignores_case=ignores_case)
@@ -243,7 +240,7 @@ def _find_machine(processes: "Processes") -> "LocalMachine":
 
 
 def make_lifetimes(settings: "Settings") -> Lifetimes:
-    """Return how long leases live, by the settings."""
+    """Return the lifetimes of leases from the settings."""
     given = settings.coordination
     return Lifetimes(
         silent=given.lease_minutes * 60.0,

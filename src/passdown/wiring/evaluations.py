@@ -1,4 +1,4 @@
-"""An empty project that lasts as long as a measurement, with a clock that stands still."""
+"""Opens an empty, temporary project for a measurement, with a clock that stands still."""
 
 from collections.abc import Generator
 from contextlib import closing, contextmanager
@@ -28,7 +28,7 @@ class _StoppedClock:
 
 @contextmanager
 def open_empty_project(now: datetime) -> "Generator[Workspace, None, None]":
-    """Make a project in a folder of its own, with files and cache; the folder is removed at the end."""
+    """Make a project in a temporary folder, with files and cache; the folder is removed at the end."""
     with scratch_folder() as folder:
         settings = Settings()
         workspace = LocalWorkspace(folder, settings, Outside(variables={}))

@@ -1,4 +1,4 @@
-"""What the doctor examines."""
+"""Builds what the doctor examines."""
 
 import os
 import sys
@@ -60,7 +60,7 @@ def open_examination(
 
 
 def _list_sandboxes(program: OwnProgram, root: Path) -> list[InstallTarget]:
-    """Return the hosts whose sandbox is told its folders; none without a home folder."""
+    """Return the hosts with a list of writable folders for their sandbox; none without a home folder."""
     try:
         return list_sandbox_targets(program, root)
     except UsageError:
@@ -68,7 +68,7 @@ def _list_sandboxes(program: OwnProgram, root: Path) -> list[InstallTarget]:
 
 
 def _find_trouble(settings: Settings, variables: Mapping[str, str]) -> PassdownError | None:
-    """Return why sessions cannot coordinate through the server of the settings, without asking it (C159)."""
+    """Return why sessions cannot coordinate through the configured server, without calling it (C159)."""
     try:
         find_coordination_url(settings, variables)
     except PassdownError as found:
@@ -77,7 +77,7 @@ def _find_trouble(settings: Settings, variables: Mapping[str, str]) -> PassdownE
 
 
 def examine_cache(workspace: Workspace, mounts: str = "") -> CacheHealth:
-    """Try the cache of the events, and check what kind of file system it is on."""
+    """Try the cache of the events, and check which kind of file system it is on."""
     root, settings = Path(workspace.root), workspace.settings
     place = CachePlace(root, settings, workspace.repository.common_folder(), workspace.tracking)
     folder = next(cache_folders(place), None)

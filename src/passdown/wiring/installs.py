@@ -1,4 +1,4 @@
-"""What an install into a host needs."""
+"""Builds what an install into a host needs."""
 
 import os
 import sys
@@ -28,7 +28,7 @@ class OwnProgram(NamedTuple):
     called: str
     """Its name or path, as the caller wrote it."""
     folder: str
-    """The folder that the caller was in."""
+    """The caller's current folder."""
     variables: Mapping[str, str]
     """The environment of the caller."""
 
@@ -80,13 +80,13 @@ def open_install_target(
 
 
 def find_shared_folder(project: Path, variables: Mapping[str, str]) -> str:
-    """Return the folder in git's that sessions of a project share; empty without git."""
+    """Return the folder in git's folder that the sessions of a project share; empty without git."""
     common = open_workspace(project, Settings(), Outside(variables=variables)).repository.common_folder()
     return os.path.realpath(os.path.join(common, layout.OURS)).replace(os.sep, "/") if common else ""
 
 
 def list_sandbox_targets(program: OwnProgram, project: Path) -> list[InstallTarget]:
-    """Return the hosts that have the plugin, and a sandbox that is told which folders it may write."""
+    """Return the hosts with the plugin and with a list of writable folders for their sandbox."""
     hosts = user_folders.list_hosts_with_us(open_hosts().load(), program.variables, sys.platform)
     sandboxed = [host for host in hosts if host.load_install and host.load_install().has_writable_roots]
     return [open_install_target(host.name, program, project=project) for host in sandboxed]

@@ -1,4 +1,4 @@
-"""Which files in the runtime folders of checkouts git tracks: those are not state of this machine (C119)."""
+"""Finds tracked files in the runtime folders of checkouts: they are not state of this machine (C119)."""
 
 from collections.abc import Mapping
 
@@ -6,10 +6,10 @@ from passdown.engines.git.repository import GitRepository
 
 
 class RuntimeFolders:
-    """The runtime folders of some checkouts, each with an index of its own."""
+    """The runtime folders of some checkouts, each with its own git index."""
 
     def __init__(self, runtime: str, variables: Mapping[str, str]) -> None:
-        """Keep the path of the runtime folder in every checkout, and the environment of the caller."""
+        """Store the path of the runtime folder in every checkout, and the environment of the caller."""
         self._runtime = runtime
         self._variables = variables
         self._asked: dict[str, GitRepository] = {}

@@ -1,4 +1,4 @@
-"""What runs commands that were found in documents."""
+"""Builds what runs commands from documents."""
 
 from passdown.engines.programs import SystemPrograms
 from passdown.ports.programs import Programs
@@ -6,6 +6,6 @@ from passdown.services.workspace.workspaces import Workspace
 
 
 def open_programs(workspace: Workspace) -> Programs:
-    """Return what runs programs at the root of a checkout, each for as long as the settings allow."""
+    """Return what runs programs at the root of a checkout, with the time limit of the settings."""
     seconds = workspace.settings.gates.command_minutes * 60.0
     return SystemPrograms(workspace.root, seconds=seconds, variables=workspace.variables)

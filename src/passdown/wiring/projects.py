@@ -1,4 +1,4 @@
-"""The project that contains a folder: its root and its settings."""
+"""Finds the project that contains a folder: its root and its settings."""
 
 import os
 import sys
@@ -41,7 +41,7 @@ def find_root(start: Path) -> Path:
 def is_top(folder: str) -> bool:
     """Return whether a folder is the top of a checkout; `.git` is a file in a worktree and in a submodule.
 
-    An empty `.git` does not count. Codex puts one into each folder that commands may write to, such as
+    An empty `.git` does not count: Codex puts one into each folder that commands may write to, such as
     `/tmp`, while a command runs.
     """
     entry = os.path.join(folder, layout.GIT)
@@ -70,7 +70,7 @@ def read_settings(root: Path, variables: Mapping[str, str]) -> tuple[Settings, t
 
 
 def _without_server(settings: Settings, own: Sequence[SettingsSource]) -> Settings:
-    """Leave out the server of a team that the user named, in a project with neither key nor team (C159)."""
+    """Remove the server of the user's own team, in a project with neither key nor team (C159)."""
     team = settings.coordination.team
     if settings.project.key or not team or parse_settings(own)[0].coordination.team:
         return settings
@@ -81,12 +81,12 @@ def _without_server(settings: Settings, own: Sequence[SettingsSource]) -> Settin
 def find_coordination_url(settings: Settings, variables: Mapping[str, str]) -> str | None:
     """Return the URL of the server that sessions coordinate through (C76, C159).
 
-    It is empty if they do through a file in git's folder, and None if they do not at all.
+    It is empty if they coordinate through a file in git's folder, and None if they do not coordinate.
 
-    1. A server tells projects apart by their keys: one without a key coordinates in its clone, unless it
-       names a team that has a server.
-    2. With a key, others may coordinate elsewhere: raises a `NoServerError` if no server is named, unless the
-       settings say that one clone is meant.
+    1. A server tells projects apart by their keys, so a project without a key coordinates in its clone,
+       unless it names a team that has a server.
+    2. With a key, others may coordinate through a server, so this raises a `NoServerError` if no server is
+       named, unless the settings choose the file.
     """
     coordination, key = settings.coordination, settings.project.key
     if coordination.engine is not EngineChoice.AUTO:
@@ -105,36 +105,36 @@ def find_coordination_url(settings: Settings, variables: Mapping[str, str]) -> s
 def find_server(settings: Settings) -> str | None:
     """Return the URL of the server that the settings name, or None.
 
-    It is empty if the user said that the team has none.
+    It is empty if the user has set that the team has no server.
     """
     coordination = settings.coordination
     return coordination.url or dict(settings.teams.urls).get(coordination.team)
 
 
 def _no_server(team: str, variables: Mapping[str, str]) -> NoServerError:
-    """Say which file names no server, by its full path, and what to write there."""
+    """Return an error that names the settings file by its full path, and what to write there."""
     file = find_user_file(variables, sys.platform)
     place = str(file) if file else "your own settings file"
     if team:
         line = f'{team} = "postgresql://host/database"'
-        hint = f'write {line} below [teams] in {place}, or "" to coordinate without a server'
+        hint = f'write {line} under [teams] in {place}, or "" to coordinate without a server'
         return NoServerError(f"no server is known for the team {team}", hint=hint)
     is_there = file is not None and os.path.exists(file)
     told = f"{place} names no server" if is_there else f"no server is named: there is no {place}"
     hint = (
-        'write url = "postgresql://host/database" below [coordination] in it, '
+        'write url = "postgresql://host/database" under [coordination] in it, '
         'or engine = "sqlite" if all sessions use one clone'
     )
     return NoServerError(f"this project has a team key, but {told}", hint=hint)
 
 
 def open_hosts() -> hosts.Table:
-    """Return the table of hosts; each is loaded when it is asked for."""
+    """Return the table of hosts; each is loaded on demand."""
     return hosts.HOSTS
 
 
 def list_ancestors() -> "Iterator[Ancestor]":
-    """Yield the processes that started this one, the nearest first."""
+    """Yield the parent processes of this one, nearest first."""
     from passdown.engines.process import SystemProcesses  # few commands ask who calls them
 
     return SystemProcesses().list_ancestors()
@@ -162,10 +162,14 @@ def _read_file(path: str, name: str) -> list[SettingsSource]:
     except OSError as found:
         raise read.unreadable(name, found) from found
     except UnicodeDecodeError as found:
-        raise UsageError(f"{name} is not valid TOML: {found}", hint="fix the line that it names") from found
+        raise UsageError(
+            f"{name} is not valid TOML: {found}", hint="fix the line that the message names"
+        ) from found
     try:
         return [SettingsSource(name, tomllib.loads(text))]
     except tomllib.TOMLDecodeError as found:
         for problem in conflict_problems(text):
             raise UsageError(f"{name}:{problem.line}: {problem.problem}", hint=problem.hint) from found
-        raise UsageError(f"{name} is not valid TOML: {found}", hint="fix the line that it names") from found
+        raise UsageError(
+            f"{name} is not valid TOML: {found}", hint="fix the line that the message names"
+        ) from found

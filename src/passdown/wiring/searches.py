@@ -1,4 +1,4 @@
-"""What a search needs."""
+"""Builds what a search needs."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from passdown.wiring.caches import CachePlace, open_first
 
 
 def open_search_scope(workspace: Workspace, *, cached: bool = True) -> SearchScope:
-    """Build what a search needs; its cache is beside that of the events, or in memory."""
+    """Build what a search needs; its index is cached beside that of the events, or in memory."""
     root, settings, clock = Path(workspace.root), workspace.settings, workspace.clock
     sources: dict[DocumentKind, SearchSource] = {
         DocumentKind.ARCHIVE: open_folder(str(root / settings.paths.archive), clock, root=str(root)),

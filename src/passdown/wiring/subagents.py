@@ -1,4 +1,4 @@
-"""The rules that subagents are told, for the tracker that the project has."""
+"""Finds the rules that subagents are told, for the project's tracker."""
 
 import os
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from passdown.wiring.projects import find_coordination_url, is_top
 
 
 def find_rules(workspace: Workspace, *, is_asked: bool = False) -> str:
-    """Return the rules for subagents, or "" in a project without tasks, unless somebody asked for them.
+    """Return the rules for subagents, or "" in a project without tasks, unless the caller asks for them.
 
-    No program is started: the settings, the folder of Beads and the file that sessions share tell where tasks
+    No program is started: the settings, the folder of Beads and the coordination database show where tasks
     are kept.
     """
     kind = workspace.settings.tracker.kind
@@ -28,7 +28,7 @@ def _has_beads(workspace: Workspace) -> bool:
 
 
 def _list_folders(workspace: Workspace) -> Iterator[str]:
-    """Yield where the tracker looks: from the root up to the top of the checkout, and the main checkout."""
+    """Yield the folders that the tracker searches: from the root up to the top, and the main checkout."""
     folder = workspace.root
     while True:
         yield folder
@@ -43,7 +43,7 @@ def _list_folders(workspace: Workspace) -> Iterator[str]:
 def _has_board(workspace: Workspace) -> bool:
     try:
         url = find_coordination_url(workspace.settings, workspace.variables)
-    except NoServerError:  # the project is a team's
+    except NoServerError:  # the project belongs to a team
         return True
     if url is None:
         return False

@@ -1,4 +1,4 @@
-"""Choose where the tasks of a project are kept, and connect it."""
+"""Chooses and opens the tracker of a project."""
 
 import os
 import sys
@@ -31,34 +31,34 @@ _QUIET: Final = (
     ("BD_DISABLE_EVENT_FLUSH", "1"),
     ("BD_NO_REMOTE_ADOPT", "1"),
 )
-"""No process in the background, no network, nothing decided for the user."""
+"""Variables that keep `bd` from starting a daemon, using the network, or adopting a remote by itself."""
 
 
 class TrackerPlace(NamedTuple):
-    """Where a tracker is looked for: the checkout, and git's folder that all checkouts share."""
+    """Where to look for a tracker: the checkout, and the git folder that all checkouts share."""
 
     root: str
     variables: Mapping[str, str]
-    """The environment of the caller: it may name a database, and programs that we start get it."""
+    """The environment of the caller; it may name a database, and the programs that we start get it."""
     common: str = ""
     handles: Callable[[], tuple[int, ...]] = tuple
-    """Open files of locks that a program which we start holds, too, until it ends."""
+    """Returns the open files of locks, which the programs that we start hold too until they end."""
 
 
 def open_tracker(
     settings: Settings, place: TrackerPlace, coordination: Callable[[], Coordination]
 ) -> Tracker:
-    """Open the tracker of the settings: Beads where `bd` and a database are found, or the board (C93)."""
+    """Open the configured tracker; `auto` is Beads if `bd` and a database are found, else the board (C93)."""
     kind = settings.tracker.kind
     if kind is TrackerChoice.NONE:
-        hint = "Set `kind` below [tracker] in passdown.toml to auto, board or beads."
+        hint = "Set `kind` under [tracker] in passdown.toml to auto, board or beads."
         raise UsageError("this project has no tracker", hint=hint)
     if kind is not TrackerChoice.BOARD:
         found = _find_beads(place)
         if found is not None:
             return _open_beads(settings, place, found, coordination)
         if kind is TrackerChoice.BEADS:
-            hint = "Install Beads and run `bd init`, or set `kind` below [tracker] to board."
+            hint = "Install Beads and run `bd init`, or set `kind` under [tracker] to board."
             raise TrackerMissingError("bd is not installed, or has no database here", hint=hint)
     from passdown.trackers.board import Board  # only one of the trackers is needed
 
@@ -66,7 +66,7 @@ def open_tracker(
 
 
 def uses_beads(settings: Settings, place: TrackerPlace) -> bool:
-    """Return whether the tasks of a project are kept in Beads; nothing is started."""
+    """Return whether the tasks of a project are kept in Beads. Starts nothing."""
     kind = settings.tracker.kind
     if kind is TrackerChoice.AUTO:
         return _find_beads(place) is not None
@@ -74,7 +74,7 @@ def uses_beads(settings: Settings, place: TrackerPlace) -> bool:
 
 
 def _find_beads(place: TrackerPlace) -> tuple[str, str] | None:
-    """Return the program and the folder of its database; None without either. Nothing is started."""
+    """Return the program and the folder of its database; None if either is missing. Starts nothing."""
     folder = _find_database(place)
     if not folder:
         return None
@@ -85,7 +85,7 @@ def _find_beads(place: TrackerPlace) -> tuple[str, str] | None:
 
 
 def _find_database(place: TrackerPlace) -> str:
-    """Return the real path of the database's folder: that of the main checkout, for all of its worktrees."""
+    """Return the real path of the database's folder; worktrees use the one of the main checkout."""
     named = place.variables.get("BEADS_DIR", "")
     tops = (os.path.dirname(place.common), place.root)
     folders = [named] if named else [os.path.join(top, layout.BEADS) for top in tops if top]
@@ -107,7 +107,7 @@ def _open_beads(
 
 
 def _find_installation(place: TrackerPlace, program: str, folder: str) -> "Installation":
-    """Find out which build it is, once for each binary, and whether it may use the database."""
+    """Find out which build of `bd` it is, once for each binary, and whether it may use the database."""
     from passdown.engines.programs import SystemPrograms
     from passdown.engines.user_folders import find_state_folder
     from passdown.trackers.beads.builds import Binary, Memory, probe

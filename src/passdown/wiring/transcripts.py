@@ -1,4 +1,4 @@
-"""The transcripts that hosts write."""
+"""Opens the transcripts that hosts write."""
 
 import os
 from pathlib import Path

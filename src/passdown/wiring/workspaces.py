@@ -1,4 +1,4 @@
-"""The workspace of one checkout; each part is built on first use."""
+"""Builds the workspace of one checkout, each part on first use."""
 
 import os
 from _thread import get_ident  # as in `engines/sqlite/database.py`
@@ -52,22 +52,24 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     RecordMetrics = Callable[[Iterable[Metric]], object]
 
 _SWEPT: Final = 7 * 86_400
-"""In seconds: day folders that have not changed for this long are left to the doctor."""
+"""After this many seconds without change, a day folder is left to the doctor."""
 
 
 _CLOSED: Final = ("journals", "log", "index", "coordination", "tracker", "_engine", "_tracker")
-"""The parts that keep files, folders or connections open, or use one that does."""
+"""The parts that keep files, folders or connections open, directly or through another part."""
 
 
 @record
 class Outside:
-    """What a workspace is told of the world outside; it reads no environment itself (C136)."""
+    """What a workspace gets from its caller; it reads no environment itself (C136)."""
 
     variables: Annotated["Mapping[str, str]", "The environment of the caller."]
-    warn: Annotated["Warn | None", "Takes warnings."] = None
-    report: Annotated["Warn | None", "Takes what is waited for, while that lasts."] = None
-    record_metrics: Annotated["RecordMetrics | None", "Takes what metrics count."] = None
-    verb: Annotated["VerbRun | None", "The command that runs, if it changes what sessions share."] = None
+    warn: Annotated["Warn | None", "Called with warnings."] = None
+    report: Annotated["Warn | None", "Called with what the command is waiting for."] = None
+    record_metrics: Annotated["RecordMetrics | None", "Called with metrics to record."] = None
+    verb: Annotated["VerbRun | None", "The command that is running, if it changes what sessions share."] = (
+        None
+    )
 
 
 class LocalWorkspace:
@@ -80,7 +82,7 @@ class LocalWorkspace:
         outside: Outside,
         limits: ReadLimits = NO_LIMITS,
     ) -> None:
-        """Keep the root and settings, what is known of the caller, and how much work he may wait for."""
+        """Store the root, the settings, what the caller provides, and the limits on how much is read."""
         self.root = str(root)
         self.settings = settings
         self.variables = outside.variables
@@ -102,7 +104,7 @@ class LocalWorkspace:
 
     @cached_property
     def documents(self) -> "Documents":
-        """The files below the root, without machine state that git tracks."""
+        """The files below the root, except machine state that git tracks."""
         from passdown.engines.files.documents import UntrackedDocuments  # loaded on demand
 
         runtime = self.settings.paths.runtime
@@ -129,23 +131,23 @@ class LocalWorkspace:
 
     @cached_property
     def history(self) -> "GitHistory":
-        """The history of that repository."""
+        """The history of the repository."""
         return self._git
 
     @cached_property
     def commit_contents(self) -> "CommitContents":
-        """What its commits change."""
+        """The changes of the repository's commits."""
         return self._git
 
     @cached_property
     def tracking(self) -> "Tracking":
-        """What git tracks in the checkout."""
+        """The files that git tracks in the checkout."""
         return self._git
 
     @cached_property
     def file_names(self) -> "FileNames":
         """The names of the files on this machine."""
-        from passdown.engines.file_names import LocalFileNames  # only who reserves files needs them
+        from passdown.engines.file_names import LocalFileNames  # only needed to reserve files
 
         return LocalFileNames()
 
@@ -214,7 +216,7 @@ class LocalWorkspace:
     @cached_property
     def locks(self) -> "Locks":
         """The locks of the clone: in git's folder, or in the runtime folder without git."""
-        from passdown.engines.files.locks import FileLocks  # only who writes to a tracker locks
+        from passdown.engines.files.locks import FileLocks  # only needed to write to a tracker
 
         return FileLocks(os.path.join(self._shared_folder, layout.OUTBOX))
 
@@ -226,7 +228,7 @@ class LocalWorkspace:
 
     @cached_property
     def accounts(self) -> "AccountCache":
-        """What was already read from the journals."""
+        """The accounts of sessions already read from the journals."""
         from passdown.services.workspace.account_cache import AccountCache  # loaded on demand
 
         return AccountCache(self.settings.paths.ledgers)
@@ -240,14 +242,14 @@ class LocalWorkspace:
 
     @cached_property
     def verb(self) -> "VerbRun":
-        """The command that runs; a hook types none."""
+        """The command that is running; an empty one in a hook."""
         from passdown.services.workspace.verbs import VerbRun  # few calls change what is shared
 
         return self._outside.verb or VerbRun()
 
     @cached_property
     def coordination(self) -> "Coordination":
-        """What sessions of the project share; created on first use."""
+        """The coordination engine, with a record of each operation; opened on first use."""
         from passdown.services.operations.recorded_coordination import RecordedCoordination
 
         return RecordedCoordination(self._as_workspace, self._engine)
@@ -264,17 +266,17 @@ class LocalWorkspace:
         return open_coordination(self.engine_file, self.settings, self.processes)
 
     def open_engine(self) -> "Coordination":
-        """Return what sessions of the project share, without the records."""
+        """Return the coordination engine without the records of operations."""
         return self._engine
 
     def open_tracker(self) -> "Tracker":
-        """Return the tracker without the records."""
+        """Return the tracker without the records of operations."""
         return self._tracker
 
     def find_coordination(self) -> "Coordination | None":
-        """Return what sessions of the project share, if somebody has used it here.
+        """Return the coordination engine, if it has been used here.
 
-        Hooks do without a server: its driver alone takes longer to load than a hook may take (C77).
+        Hooks do without a server, because its driver alone takes longer to load than a hook may take (C77).
         """
         url = find_coordination_url(self.settings, self.variables)
         if url is None:
@@ -285,14 +287,14 @@ class LocalWorkspace:
         return self.coordination if any(map(os.path.lexists, places)) else None  # it may have been lost
 
     def read_coordination(self) -> "Coordination | None":
-        """Return what sessions of the project share, to be looked at."""
+        """Return the coordination engine, opened for reading."""
         from passdown.wiring.coordination import open_for_reading  # few calls need it
 
         return open_for_reading(self.engine_file, self.settings, self.processes)
 
     @property
     def has_server(self) -> bool:
-        """Whether the settings name a server; a team that the user has not mapped has none."""
+        """Whether the settings name a server; a team without a URL in the user's settings has none."""
         with suppress(UsageError, NoServerError):
             return bool(find_coordination_url(self.settings, self.variables))
         return False
@@ -311,7 +313,7 @@ class LocalWorkspace:
 
     @cached_property
     def tracker(self) -> "Tracker":
-        """Where the tasks are kept; it is chosen on first use."""
+        """The tracker, with a record of each operation; chosen on first use."""
         from passdown.services.operations.recorded_tracker import RecordedTracker  # few calls need it
 
         return RecordedTracker(self._as_workspace)
@@ -323,7 +325,7 @@ class LocalWorkspace:
         return open_tracker(self.settings, self._tracker_place, lambda: self._engine)
 
     def find_tracker(self) -> "Tracker | None":
-        """Return the tracker, if there is one that has tasks."""
+        """Return the tracker, if the project uses one."""
         if self.settings.tracker.kind is TrackerChoice.NONE:
             return None
         from passdown.wiring.trackers import uses_beads  # few calls need it
@@ -331,7 +333,7 @@ class LocalWorkspace:
         is_used = uses_beads(self.settings, self._tracker_place) or self.find_coordination() is not None
         if not is_used:
             return None
-        self.open_tracker()  # one that cannot be used says so now
+        self.open_tracker()  # raises now if the tracker cannot be used
         return self.tracker
 
     @property
@@ -343,7 +345,7 @@ class LocalWorkspace:
 
     @property
     def engine_file(self) -> "EngineFile":
-        """The file through which the sessions of the clone coordinate, if there is no server."""
+        """The file through which the sessions of the clone coordinate if there is no server."""
         from passdown.wiring.coordination import EngineFile  # few calls need it
 
         place = self._coordination_place
@@ -362,7 +364,7 @@ class LocalWorkspace:
 
     @cached_property
     def _patience(self) -> "Patience":
-        """How long this call waits in all for what sessions share; a hook only for a moment (C144)."""
+        """How long this call waits in total for the coordination engine; a hook waits only briefly (C144)."""
         from passdown.engines.patience import Patience  # few calls need it
 
         wait = self._haste.lock_wait
@@ -392,17 +394,17 @@ class LocalWorkspace:
         return local_time(at)
 
     def warn(self, text: str, /) -> None:
-        """Pass a warning on, if anybody wants to hear it."""
+        """Pass a warning to the caller, if the caller takes warnings."""
         if self._outside.warn is not None:
             self._outside.warn(text)
 
     def report(self, text: str, /) -> None:
-        """Pass on at once what takes time, if anybody wants to hear it."""
+        """Tell the caller immediately what takes time, if the caller takes reports."""
         if self._outside.report is not None:
             self._outside.report(text)
 
     def record_metrics(self, metrics: "Iterable[Metric]", /) -> None:
-        """Pass on what happened, if anybody records it."""
+        """Pass metrics to the caller, if the caller records them."""
         if self._outside.record_metrics is not None:
             self._outside.record_metrics(metrics)
 
@@ -418,23 +420,23 @@ class LocalWorkspace:
         return archive.sweep(swept, SystemProcesses().is_gone, flat=flat, since=since, roots=roots)
 
     def begin(self) -> None:
-        """Begin an action; a hook has one time for all that it asks."""
+        """Begin an action with a new waiting time; a hook has one waiting time for all of its actions."""
         self._check_thread()
         if "_patience" in vars(self) and not self.is_hook:
             self._patience.restart()
 
     def _check_thread(self) -> None:
-        """Raise an error in another thread: neither the stores nor what was read of files are shared."""
+        """Raise an error in another thread: stores and cached files are not shared between threads."""
         if get_ident() != self._thread:
             message = "this checkout was opened in another thread"
             raise OtherThreadError(message, hint="Open the project once in each thread.")
 
     def on_close(self, act: "Callable[[], object]", /) -> None:
-        """Let something else be closed together with it."""
+        """Call `act` when the workspace is closed."""
         self._opened.callback(act)
 
     def close(self) -> None:
-        """Close what was opened; what is asked for afterwards is opened again."""
+        """Close what was opened; later use opens it again."""
         self._check_thread()
         for part in _CLOSED:
             vars(self).pop(part, None)
@@ -468,12 +470,12 @@ def read_named(path: str, folder: str = "") -> bytes:
 
 
 def find_named(pattern: str, folder: Path) -> list[str]:
-    """Return the regular files that match a pattern that the user named, from a folder."""
+    """Return the regular files that match a pattern from the user, relative to a folder."""
     return read.find_files(pattern, folder=str(folder), recursive=True)
 
 
 def open_elsewhere(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[OtherCheckoutLog]":
-    """Open the logs of the project's other checkouts, except those whose settings cannot be read."""
+    """Open the logs of the project's other checkouts, skipping those whose settings cannot be read."""
     return list_logs(open_others(workspace, limits))
 
 
@@ -485,9 +487,9 @@ def list_logs(others: "Sequence[tuple[Workspace, str]]") -> "list[OtherCheckoutL
 
 
 def open_others(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[tuple[Workspace, str]]":
-    """Open the project's other checkouts, each with its branch; not those whose settings cannot be read.
+    """Open the project's other checkouts, each with its branch, skipping those with unreadable settings.
 
-    They are closed together with the one that is given.
+    They are closed together with the given workspace.
     """
     outside = Outside(variables=workspace.variables)
     found: list[tuple[Workspace, str]] = []
@@ -508,12 +510,12 @@ def open_checkouts(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "l
 
 
 def open_with_handoffs(workspace: "Workspace", limits: ReadLimits = NO_LIMITS) -> "list[Workspace]":
-    """Open the checkouts in which handoffs to one agent lie, read or not; usually there are none."""
+    """Open the checkouts that have handoffs to one agent, read or not; usually there are none."""
     return [one for one in open_checkouts(workspace, limits) if has_handoffs(one)]
 
 
 def has_handoffs(workspace: "Workspace") -> bool:
-    """Return whether handoffs to one agent lie in a checkout, read or not."""
+    """Return whether a checkout has handoffs to one agent, read or not."""
     folder = workspace.settings.paths.runtime
     # A folder that cannot be listed holds nothing for us.
     with suppress(StorageError):
@@ -523,7 +525,7 @@ def has_handoffs(workspace: "Workspace") -> bool:
 
 
 def swept_folders(root: Path, paths: Paths, common: str | None) -> tuple[list[str], list[str]]:
-    """Return the folders that we write to: our own, and those in which only single files are ours."""
+    """Return the folders that Passdown writes to: its own, and those in which only some files are its own."""
     ours = [os.path.join(common, layout.OURS)] if common else []
     shared = [os.path.join(common, layout.GIT_INFO)] if common else []
     written = (
@@ -538,5 +540,5 @@ def swept_folders(root: Path, paths: Paths, common: str | None) -> tuple[list[st
 
 
 def append_line(path: str, line: str) -> None:
-    """Add a line to a file that a host asked us to write to."""
+    """Append a line to a file that the host provides for this."""
     write.append(path, f"{line}\n".encode(), local=True)

@@ -127,11 +127,11 @@ def test_a_project_is_checked_and_every_finding_names_file_line_field_and_proble
 
     assert run("check", cwd=tmp_path) == Done(
         1,
-        ".conductor/session-state_amber.json:3: mode: is solo\n"
+        ".conductor/session-state_amber.json:3: mode: is not a known value: solo\n"
         "  hint: use one of SA, MA\n"
         "conductor/sessions/active/LEDGER.md:2: updated: is not a time: yesterday\n"
         "  hint: write it like 2025-12-27T10:30:00Z\n"
-        "conductor/sessions/active/LEDGER.md:7: mode: is solo\n"
+        "conductor/sessions/active/LEDGER.md:7: mode: is not a known value: solo\n"
         "  hint: use one of SA, MA\n",
         "passdown: 3 documents checked, 2 with errors; 1 other file ignored\n",
     )
@@ -366,7 +366,7 @@ def test_the_exit_code_is_true_though_the_reader_has_gone(tmp_path: Path) -> Non
         process.stdout.close()
         err = process.stderr.read()
 
-    assert first == b"000/LEDGER.md:7: mode: is solo\n"
+    assert first == b"000/LEDGER.md:7: mode: is not a known value: solo\n"
     assert err.splitlines()[0] == b"passdown: 20 documents checked, 20 with errors"
     assert process.returncode == 1
 
@@ -377,7 +377,7 @@ def test_an_interrupt_ends_with_130(tmp_path: Path) -> None:
 
     with start("check", ".", cwd=tmp_path) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"000/LEDGER.md:7: mode: is solo\n"
+        assert process.stdout.readline() == b"000/LEDGER.md:7: mode: is not a known value: solo\n"
         process.send_signal(signal.SIGINT)  # it waits for us to read on
         out, err = process.communicate()
 
@@ -485,7 +485,7 @@ def test_at_a_terminal_findings_stand_on_lines_of_their_own_beside_the_progress(
         done = terminal.close()
 
     visible = [line.rpartition("\r")[2] for line in done.out.removesuffix("\n").split("\n")]
-    assert visible[:2] == ["0/LEDGER.md:7: mode: is solo", "  hint: use one of SA, MA"]
+    assert visible[:2] == ["0/LEDGER.md:7: mode: is not a known value: solo", "  hint: use one of SA, MA"]
     assert visible[-1] == "passdown: 3 documents checked, 3 with errors"
     assert len(visible) == 7
 

@@ -210,7 +210,7 @@ def test_what_only_the_user_may_set_is_ignored_in_a_project_and_told(
 
     settings, warnings = read_settings(tmp_path, os.environ)
 
-    rest = f"is ignored: a repository must not choose it; set it in {path} or as"
+    rest = f"is ignored, because a repository may not set it; set it in {path} or as"
     assert warnings == (
         f"passdown.toml: coordination.url {rest} PASSDOWN_COORDINATION_URL",
         f"passdown.toml: teams.platform {rest} PASSDOWN_TEAMS_PLATFORM",

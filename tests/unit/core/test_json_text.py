@@ -109,7 +109,7 @@ def test_what_is_no_object_is_refused_and_nothing_else_is_raised(text: str) -> N
         ('{"a" 1}', "is not valid JSON: `:` expected at line 1"),
         ('{"a": 1\n"b": 2}', "is not valid JSON: `,` expected at line 2"),
         ('{"a": 1,\n}', "is not valid JSON at line 2"),
-        ('{"a": 1}\n\n{}', "has text after its end at line 1"),
+        ('{"a": 1}\n\n{}', "has text after the end of the object at line 1"),
         ("{", "is not valid JSON at line 1"),
     ],
 )
@@ -146,13 +146,13 @@ def test_values_are_read_by_type() -> None:
 
 @pytest.mark.parametrize("value", [1, True, [], {}, 1.5])
 def test_what_is_no_text_is_refused(value: object) -> None:
-    with pytest.raises(Malformed, match="`a` is not a text"):
+    with pytest.raises(Malformed, match="`a` is not a string"):
         text_of(value, "a")
 
 
 @pytest.mark.parametrize("value", ["b", ["b", 1], {}, 1])
 def test_what_is_no_list_of_texts_is_refused(value: object) -> None:
-    with pytest.raises(Malformed, match="`a` is not a list of texts"):
+    with pytest.raises(Malformed, match="`a` is not a list of strings"):
         texts_of(value, "a")
 
 

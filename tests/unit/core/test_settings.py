@@ -102,7 +102,7 @@ def test_what_is_not_a_path_within_the_project_is_refused(path: object) -> None:
         parse_settings([paths(view=path)])
 
     assert refused.value.message == "passdown.toml: paths.view is not a path within the project"
-    assert refused.value.hint == "write it from the root with / between folders, like docs/log"
+    assert refused.value.hint == "write it from the project root with / between folders, like docs/log"
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,9 @@ def test_a_number_out_of_its_bounds_is_refused(value: object) -> None:
     with pytest.raises(UsageError) as refused:
         parse_settings([SettingsSource("passdown.toml", {"events": {"retention_days": value}})])
 
-    assert refused.value.message == "passdown.toml: events.retention_days is not a number within its bounds"
+    assert (
+        refused.value.message == "passdown.toml: events.retention_days is not a number in the allowed range"
+    )
     assert refused.value.hint == "write a whole number from 0 to 3650, without quotes"
 
 
@@ -302,7 +304,7 @@ def test_a_project_does_not_choose_the_server() -> None:
 
     assert settings.coordination == CoordinationSettings(engine=EngineChoice.OFF, team="platform", url=URL)
     assert settings.teams == TeamSettings()
-    rest = "is ignored: a repository must not choose it; set it in /home/ada/settings.toml or as"
+    rest = "is ignored, because a repository may not set it; set it in /home/ada/settings.toml or as"
     assert warnings == (
         f"passdown.toml: coordination.url {rest} PASSDOWN_COORDINATION_URL",
         f"passdown.toml: teams.platform {rest} PASSDOWN_TEAMS_PLATFORM",
@@ -350,7 +352,7 @@ def test_a_server_has_a_url(url: str) -> None:
 @pytest.mark.parametrize("value", ["x", "http://a", "postgresql://", "https:///a", "unix:", "mysql://a/b"])
 def test_what_is_no_url_of_a_server_is_refused(value: str) -> None:
     for source in ({"coordination": {"url": value}}, {"teams": {"url": value}}):
-        with pytest.raises(UsageError, match=r"^user: \w+\.url is not the URL of a server$"):
+        with pytest.raises(UsageError, match=r"^user: \w+\.url is not a server URL$"):
             parse_settings([SettingsSource("user", source)])
 
 
@@ -389,4 +391,4 @@ def test_a_team_has_a_name_that_can_be_a_key(value: object) -> None:
         parse_settings([project(coordination={"team": value})])
 
     assert refused.value.message == "passdown.toml: coordination.team is not a name"
-    assert refused.value.hint == "write letters, digits, - and _ in quotes"
+    assert refused.value.hint == "use only letters, digits, - and _, in quotes"

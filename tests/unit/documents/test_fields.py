@@ -85,7 +85,7 @@ def test_what_is_no_count_is_refused(text: str) -> None:
 
 
 def test_what_is_no_choice_is_refused_with_the_set() -> None:
-    with pytest.raises(Malformed, match="is green") as refused:
+    with pytest.raises(Malformed, match="is not a known value: green") as refused:
         read_choice("green", Colour)
 
     assert refused.value.hint == "use one of RED, light-blue"

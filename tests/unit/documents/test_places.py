@@ -175,8 +175,8 @@ def test_a_check_box_that_is_missing_can_be_repaired_and_another_one_not() -> No
     problems = TICKED.read("- a\n- [X] b\n- [ ] c", AT).problems
 
     assert [(one.line, one.problem, one.fixable) for one in problems] == [
-        (10, "has no check box, not [x]", True),
-        (12, "has [ ], not [x]", False),
+        (10, "has no check box [x]", True),
+        (12, "has [ ] instead of [x]", False),
     ]
 
 
@@ -218,7 +218,7 @@ def test_a_row_of_the_wrong_width_is_read_and_told() -> None:
     reading = TABLE.read("| a | b | c |\n| d |", AT)
 
     assert reading.value == (("a", "b | c"), ("d", ""))
-    assert [(one.problem, one.fixable) for one in reading.problems] == [("has 3 cells, not 2", True)]
+    assert [(one.problem, one.fixable) for one in reading.problems] == [("has 3 cells instead of 2", True)]
 
 
 def test_a_row_that_does_not_fit_is_a_stray() -> None:
@@ -265,7 +265,7 @@ def test_a_line_that_does_not_fit_is_kept_as_a_stray() -> None:
     assert list(reading.strays) == ["x", "more"]
     assert [(one.line, one.problem) for one in reading.problems] == [
         (10, "is no digit"),
-        (11, "is more than one line"),
+        (11, "has more than one line"),
     ]
 
 

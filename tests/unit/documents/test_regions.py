@@ -172,7 +172,7 @@ def test_a_change_finds_its_section(text: str, change: dict[str, str], result: s
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("# T\n", "section is missing"), ("## Ledger\n", "section does not end with a line `---`")],
+    [("# T\n", "section is missing"), ("## Ledger\n", "section does not end with a `---` line")],
 )
 def test_what_is_wrong_with_the_section_is_told(text: str, problem: str) -> None:
     assert problem in [one.problem for one in parse_stream(text).problems if one.field == "Ledger"]

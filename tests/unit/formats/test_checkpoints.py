@@ -70,7 +70,7 @@ def test_what_is_no_phase_is_refused(text: str) -> None:
 
 
 def test_an_unknown_state_is_refused_with_the_set() -> None:
-    with pytest.raises(Malformed, match="is done") as refused:
+    with pytest.raises(Malformed, match="is not a known value: done") as refused:
         read_phase("Phase 1: done")
 
     assert "validated" in refused.value.hint

@@ -20,7 +20,7 @@ WARNED = LEDGER.example().replace("platform: claude", "platform: abacus")
 FIXABLE = (
     LEDGER.example().replace("### Next\n", "- Writing the page\n\n### Next\n").replace("e\n\n- W", "e\n- W")
 )
-BAD_LINES = "{path}:7: mode: is solo\n  hint: use one of SA, MA\n"
+BAD_LINES = "{path}:7: mode: is not a known value: solo\n  hint: use one of SA, MA\n"
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links or modes")
 
@@ -56,7 +56,7 @@ def test_an_error_makes_the_check_fail(command: Caller) -> None:
 def test_a_warning_makes_only_a_strict_check_fail(command: Caller) -> None:
     write(LEDGER_PATH, WARNED)
     found = (
-        f"{LEDGER_PATH}:4: platform: is abacus (warning)\n"
+        f"{LEDGER_PATH}:4: platform: is not a known platform: abacus (warning)\n"
         "  hint: use one of amp, claude, codex, copilot, cursor, gemini, generic,\n"
         "        opencode\n"
     )

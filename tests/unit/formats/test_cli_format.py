@@ -11,8 +11,8 @@ from tests.answers.check_answers import FORMAT_EXAMPLE, FORMAT_LIST, FORMAT_SCHE
 from tests.support.commands import Caller, Done
 
 LIST = """\
-ledger           The running account one session keeps of itself: goal, done,
-                 now, next. Local, ignored by git.
+ledger           The running record of one session: goal, done, now, next.
+                 Local, ignored by git.
                  conductor/sessions/active/LEDGER.md
 """
 
@@ -82,6 +82,6 @@ def test_an_unknown_format_is_answered_with_those_there_are(command: Caller, ver
         2,
         "",
         "passdown: there is no format lodger\n"
-        "  hint: known are ledger, stream, event, view, session-state, archive, journal,\n"
+        "  hint: use one of ledger, stream, event, view, session-state, archive, journal,\n"
         "        handoff, loop, change-state, session-context\n",
     )

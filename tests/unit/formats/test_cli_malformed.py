@@ -59,7 +59,7 @@ def test_a_value_that_cannot_be_read_wins_no_register(command: Caller, project: 
     brief = command("brief").out
     assert "\nGoal:\n(toast, 23 h) > Ship it\nLast worked on:\n(toast, 23 h) > Write the parser\n" in brief
     shown = " ".join(line.split())
-    assert f"Malformed; counts nowhere:\n(birch, 22 h) > {shown}\n" in brief
+    assert f"Malformed; ignored:\n(birch, 22 h) > {shown}\n" in brief
     assert shown in " ".join(command("view", "list", "malformed").out.split())
     assert " facts found: " in command("certify").out
 

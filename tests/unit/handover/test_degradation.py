@@ -103,7 +103,7 @@ def test_two_kinds_of_signs_are_told_once_and_a_compaction_ends_them(turns: Turn
     turns.use("Bash", command="pytest tests", error="Exit code 1\nfailed")
 
     assert turns.end() == (
-        "Passdown: this session seems to be getting worse: edited src/a.py 4 times; pytest tests fails, and "
+        "Passdown: this session seems to be getting worse: edited src/a.py 4 times; pytest tests fails but "
         "passed before. Save, then clear or compact"
     )
     assert {one["kind"] for one in turns.status()["signals"]} == {"tool_repeat", "quality_drop"}

@@ -96,7 +96,7 @@ def test_a_document_that_must_be_mended_is_left_alone_and_the_log_says_so(
     end_turn(75)
 
     assert (day.project.folder / STREAM).read_text(encoding="utf-8") == "<<<<<<< ours\n"
-    assert f"Stop: {STREAM}:1: has conflict markers of a merge" in day.host.log()
+    assert f"Stop: {STREAM}:1: has merge conflict markers" in day.host.log()
 
 
 @pytest.mark.requirement("R231", "R232", "C106")

@@ -168,8 +168,8 @@ def test_parts_that_cannot_be_understood_are_said(team: Team) -> None:
     assert (done.code, done.out.splitlines()[1:]) == (0, ["  added notes to t-2"])
     assert done.out.startswith("Applied: ")
     assert "failed: Implemented" in done.out
-    assert "`status` 'done' is not success or failed; taken as failed" in done.err
-    assert "update 1: `action` 'create' is not close or update; left out" in done.err
+    assert "`status` 'done' is neither success nor failed; treated as failed" in done.err
+    assert "update 1: `action` 'create' is neither close nor update; left out" in done.err
 
 
 @pytest.mark.requirement("R210")
@@ -350,7 +350,7 @@ def test_a_result_is_shown_whole_and_quoted(team: Team) -> None:
         "    > \\u001b[2Jtwo\n"
         "  changed src/auth/jwt.ts\n"
         "  changed /etc/passwd\n"
-        "  problem: update 2: `action` '?' is not close or update; left out\n"
+        "  problem: update 2: `action` '?' is neither close nor update; left out\n"
     )
     assert team.run(HOST, "result", "list").out == f"{kept['id']}  waiting  Implemented authentication flow\n"
     shown = team.ask(HOST, "result", "show", kept["id"])["result"]

@@ -79,7 +79,10 @@ def test_what_somebody_changed_meanwhile_stays() -> None:
 def test_rules_of_another_form_are_left_as_they_are(value: str) -> None:
     text = f'{{"permissions": {value}}}'
 
-    assert put_rules(text, RULES) == (text, "the permission rules have another form; they were not changed")
+    assert put_rules(text, RULES) == (
+        text,
+        "the permission rules have an unknown form; they were not changed",
+    )
     assert undo_settings(text, text, RULES) == text
 
 

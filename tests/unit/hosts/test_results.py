@@ -109,7 +109,10 @@ def test_a_result_that_no_line_of_the_journal_could_hold_is_malformed() -> None:
         ({"id": 7, "action": "close"}, "update 1: `id` is missing; left out"),
         ({"id": "a\nb", "action": "close"}, "contains control characters"),
         ({"id": "bd-1"}, "update 1: `action` is missing; left out"),
-        ({"id": "bd-1", "action": "create"}, "update 1: `action` 'create' is not close or update; left out"),
+        (
+            {"id": "bd-1", "action": "create"},
+            "update 1: `action` 'create' is neither close nor update; left out",
+        ),
         ({"id": "bd-1", "action": "update"}, "update 1: there are no `notes` to add to bd-1; left out"),
     ],
 )
@@ -127,7 +130,10 @@ def test_an_update_that_cannot_be_understood_is_said_and_stops_no_other(update: 
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ({"status": "success|failed"}, "`status` 'success|failed' is not success or failed; taken as failed"),
+        (
+            {"status": "success|failed"},
+            "`status` 'success|failed' is neither success nor failed; treated as failed",
+        ),
         ({"status": None}, "`status` is missing"),
         ({"beadUpdates": "bd-1"}, "`beadUpdates` is not a list; left out"),
     ],

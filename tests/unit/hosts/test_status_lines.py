@@ -89,7 +89,7 @@ def test_what_is_no_command_is_left_as_it_is(value: str) -> None:
 
     assert put_status_line(text, LINE, can_wrap=True) == (
         text,
-        "there is a status line of another kind; it was not changed",
+        "the settings have another kind of status line; it was not changed",
     )
 
 
@@ -97,7 +97,9 @@ def test_where_nothing_can_be_wrapped_a_line_is_left_as_it_is() -> None:
     text = '{"statusLine": {"type": "command", "command": "mine"}}'
 
     assert put_status_line(text, LINE, can_wrap=False).text == text
-    assert put_status_line(text, LINE, can_wrap=False).note.startswith("there is already a status line")
+    assert put_status_line(text, LINE, can_wrap=False).note.startswith(
+        "the settings already have a status line"
+    )
     assert put_status_line(put(""), LINE, can_wrap=False).text == put("")
 
 

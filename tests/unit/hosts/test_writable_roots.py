@@ -70,7 +70,7 @@ def test_a_last_line_without_an_end_is_given_one(before: str) -> None:
 def test_settings_of_another_form_are_left_and_the_user_is_told(text: str) -> None:
     assert put_root(text, "/x") == (
         text,
-        'below [sandbox_workspace_write], add "/x" to writable_roots; it was not changed',
+        'add "/x" to writable_roots under [sandbox_workspace_write] yourself; the settings were not changed',
     )
     assert drop_roots(text, ["/x"], text) == text
 

@@ -105,7 +105,7 @@ def test_settings_that_nobody_knows_are_a_warning(command: Caller, project: Proj
 
     assert done == Done(
         0,
-        "settings: passdown.toml: unknown section [nosuch] (warning)\n  hint: fix the file that it names\n",
+        "settings: passdown.toml: unknown section [nosuch] (warning)\n  hint: fix it there\n",
         "passdown: 1 warning\n",
     )
     put(project.folder, "passdown.toml", "")
@@ -118,7 +118,7 @@ def test_a_repository_that_chooses_a_server_is_told_on_and_not_believed(
 ) -> None:
     put(project.folder, "passdown.toml", '[coordination]\nurl = "https://ada:hunter2@evil.example.com"\n')
 
-    warning = "passdown.toml: coordination.url is ignored: a repository must not choose it; set it in "
+    warning = "passdown.toml: coordination.url is ignored, because a repository may not set it; set it in "
     status, doctor = command("status"), command("doctor")
 
     assert (status.code, doctor.code) == (0, 0)
@@ -194,8 +194,11 @@ def test_state_that_git_tracks_is_named_and_documents_of_other_tools_are_not(
     project.git("add", "--force", ".conductor")
 
     assert find(command) == [
-        ("tracked", "git tracks .conductor/journal/s-1.jsonl, so it is ignored: it may be from anybody"),
-        ("tracked", "git tracks .conductor/paused, so it is ignored: it may be from anybody"),
+        (
+            "tracked",
+            "git tracks .conductor/journal/s-1.jsonl, so Passdown ignores it: anyone can have committed it",
+        ),
+        ("tracked", "git tracks .conductor/paused, so Passdown ignores it: anyone can have committed it"),
         ("tracked", "git tracks .conductor/.gitignore"),
     ]
     said = " ".join(command("doctor").out.split())
@@ -214,7 +217,7 @@ def test_more_state_than_is_named_is_counted(command: Caller, project: Project) 
     found = find(command)
 
     assert len(found) == 11
-    assert found[-1] == ("tracked", "git tracks 2 more files of local state, which are ignored")
+    assert found[-1] == ("tracked", "git tracks 2 more files of local state, which Passdown ignores")
 
 
 @pytest.mark.requirement("C119")
@@ -222,7 +225,7 @@ def test_an_index_that_nobody_can_read(command: Caller, project: Project) -> Non
     put(project.folder, ".conductor/paused", "mine\n")
     (project.folder / ".git/index").write_bytes(b"damaged")
 
-    said = "git does not say which files it tracks, so what is in .conductor is ignored"
+    said = "git does not list the files it tracks, so Passdown ignores everything in .conductor"
     assert ("tracked", said) in find(command)
 
 
@@ -235,7 +238,7 @@ def test_a_journal_that_names_a_ledger_elsewhere(command: Caller, project: Proje
     ((code, what),) = find(command)
 
     assert code == "journal"
-    assert what == "the journal of s-1 names ../out\\u001b[2J.md as its ledger, which is not obeyed"
+    assert what == "the journal of s-1 names ../out\\u001b[2J.md as its ledger; Passdown ignores that"
 
 
 def test_shared_files_that_git_ignores(command: Caller, project: Project) -> None:
@@ -276,7 +279,7 @@ def test_a_view_that_git_does_not_merge_by_union(command: Caller, project: Proje
     rules = project.folder / ".gitattributes"
     rules.write_text(rules.read_text().replace(f"/{VIEW} merge=union\n", ""))
 
-    what = f".gitattributes does not let git merge {VIEW} by union, so a merge can conflict in it"
+    what = f".gitattributes does not set merge=union for {VIEW}, so a merge can conflict in it"
     assert find(command) == [("view-merge", what)]
     assert mends(command) == ["fixed: wrote git rules: .gitattributes"]
     assert project.git("check-attr", "merge", "--", VIEW) == f"{VIEW}: merge: union\n"
@@ -288,7 +291,7 @@ def test_what_killed_processes_left_behind(command: Caller, project: Project) ->
         put(project.folder, f"{place}/{GONE}", "half")
     put(project.folder, f"src/{GONE}", "not ours to look for")
 
-    assert find(command) == [("leftovers", "5 unfinished writes of killed processes")]
+    assert find(command) == [("leftovers", "5 unfinished writes left by killed processes")]
     assert mends(command) == ["fixed: removed 5 unfinished writes"]
     assert [path.parent.name for path in project.folder.rglob(GONE)] == ["src"]
 
@@ -344,7 +347,7 @@ def test_a_view_that_is_missing_outdated_or_edited(command: Caller, project: Pro
     assert command("doctor", "--fix", "--yes").code == 0
     (kept,) = [path for path in listing(project.folder) if path.startswith(".conductor/edited-view-")]
     assert b"Hurry" in listing(project.folder)[kept]
-    assert find(command) == [("kept-view", f"{kept} has 1 line that no event states")]
+    assert find(command) == [("kept-view", f"{kept} has 1 line that no event has")]
     (project.folder / kept).unlink()
 
     put(project.folder, VIEW, re.sub(r"renderer: \d+", "renderer: 99", view.read_text()))
@@ -433,7 +436,10 @@ def test_a_session_that_ended_without_publishing(command: Caller, project: Proje
     clock.at += timedelta(minutes=5)
 
     ((code, what),) = find(command)
-    assert (code, what) == ("session", f"{account.agent} ended 5 min ago and is not put away yet")
+    assert (code, what) == (
+        "session",
+        f"{account.agent} ended 5 min ago; its record is published at the next start",
+    )
     mends(command)
 
 
@@ -456,7 +462,7 @@ def test_a_journal_that_tells_of_nobody(command: Caller, project: Project) -> No
     odd.write_bytes(b"\xff\xfe\n")
 
     assert find(command) == [("journal", "1 line of .conductor/journal/s-odd.jsonl cannot be read")]
-    assert "look at it, then move it away" in " ".join(command("doctor").out.split())
+    assert "look at the file, then move it away" in " ".join(command("doctor").out.split())
     odd.unlink()
     assert command("doctor") == HEALTHY
 
@@ -553,7 +559,7 @@ def test_a_pause_is_a_warning(command: Caller, monkeypatch: pytest.MonkeyPatch) 
     assert done == Done(
         0,
         "paused: Passdown is paused by PASSDOWN_OFF (warning)\n"
-        "  hint: remove PASSDOWN_OFF from the environment\n"
+        "  hint: unset PASSDOWN_OFF in the environment\n"
         "paused: Passdown is paused by .git/passdown/paused since 2026-01-11T12:00:00Z\n  (warning)\n"
         "  hint: run `passdown unpause` to end the pause\n",
         "passdown: 2 warnings\n",

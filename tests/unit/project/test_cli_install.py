@@ -111,7 +111,7 @@ def test_a_status_line_that_is_left_is_told(command: Caller, hosts: FakeHosts) -
     done = command("install", "claude", "--yes")
     again = command("install", "claude", "--yes")
 
-    told = "passdown: there is a status line of another kind; it was not changed\n"
+    told = "passdown: the settings have another kind of status line; it was not changed\n"
     assert done.err.startswith(told)
     assert again.err.startswith(told)
 
@@ -384,7 +384,7 @@ def test_settings_of_another_form_are_told_at_init(command: Caller, hosts: FakeH
     done = command("init", "--yes")
 
     assert done.code == 0
-    assert "to writable_roots; it was not changed" in " ".join(done.err.split())
+    assert "to writable_roots under [sandbox_workspace_write] yourself" in " ".join(done.err.split())
     assert path.read_text() == before
 
 

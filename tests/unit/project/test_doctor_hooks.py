@@ -69,10 +69,10 @@ def test_hooks_of_another_version_are_named(command: Caller, host: str, *, edits
 
     assert done.code == 0  # they work, but not as this version's would
     told = " ".join(done.out.split())
-    assert f"the plugin of {title} is not the one of this version: hooks/hooks.json differs" in told
+    assert f"the plugin of {title} is from another version of Passdown: hooks/hooks.json differs" in told
     assert f"run `passdown install {host}` to update it" in told
     assert find(command, "plugin") == [
-        f"the plugin of {title} is not the one of this version: hooks/hooks.json differs"
+        f"the plugin of {title} is from another version of Passdown: hooks/hooks.json differs"
     ]
     skill = path.parents[1] / "skills" / "resume" / "SKILL.md"
     skill.unlink()
@@ -89,7 +89,7 @@ def test_files_that_cannot_be_read_are_named_as_differing(command: Caller) -> No
 
     assert find(command) == []
     assert find(command, "plugin") == [
-        "the plugin of Claude Code is not the one of this version: hooks/hooks.json, hooks/kept differ"
+        "the plugin of Claude Code is from another version of Passdown: hooks/hooks.json, hooks/kept differ"
     ]
 
 
@@ -139,7 +139,7 @@ def test_hooks_that_do_not_answer_are_named(command: Caller, line: str, reason: 
     assert found.startswith(f"the hooks of Codex do not answer: {line}: {reason}")
     done = command("doctor")
     assert done.code == 1
-    assert "`passdown install codex` writes the command again" in " ".join(done.out.split())
+    assert "or run `passdown install codex` again" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize(

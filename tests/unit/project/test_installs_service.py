@@ -242,7 +242,7 @@ def test_a_status_line_of_another_kind_is_left_and_told(hosts: FakeHosts) -> Non
 
     plan = do_install("claude")
 
-    assert plan.notes == ("there is a status line of another kind; it was not changed",)
+    assert plan.notes == ("the settings have another kind of status line; it was not changed",)
     written = json.loads((hosts.home / ".claude/settings.json").read_bytes())
     assert written["statusLine"] == {"type": "other"}
     assert "Bash(passdown now:*)" in written["permissions"]["allow"]

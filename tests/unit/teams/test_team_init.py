@@ -121,11 +121,11 @@ def test_a_key_that_is_none_is_refused_and_the_user_file_does_not_set_one() -> N
 
     assert (own.project.key, told.project.key, user.project.key) == (key, key, "")
     (warning,) = warnings
-    assert warning.startswith("settings.toml: project.key is ignored: it is one project's; ")
+    assert warning.startswith("settings.toml: project.key is ignored, because it belongs to one project; ")
     assert warning.endswith("set it in passdown.toml or as PASSDOWN_PROJECT_KEY")
     for wrong in ("p-12", "local", 7, f"{key}0", key.upper()):
         source = SettingsSource("passdown.toml", {"project": {"key": wrong}}, is_project=True)
-        with pytest.raises(UsageError, match="is not the key of a project"):
+        with pytest.raises(UsageError, match="is not a project key"):
             parse_settings([source])
 
 

@@ -94,7 +94,7 @@ def test_a_repository_gives_no_team_and_a_team_is_a_name(
 
     started = team.command("start")
 
-    assert "session.team is ignored: a repository must not choose it" in " ".join(started.err.split())
+    assert "session.team is ignored, because a repository may not set it" in " ".join(started.err.split())
     assert "team" not in started.out
     refused = team.command("start", "--new", "--role", "back end")
     assert (refused.code, "--role is not a name" in refused.err) == (2, True)

@@ -94,7 +94,7 @@ def test_what_a_person_wrote_in_a_merged_view_is_offered_and_published(
     assert done["view"]["before"] == "merged"
     assert sorted(done["view"]["offered"]) == ["- [ ] Mend the net", "Not a step at all."]
     (copy,) = kept(project)
-    what = f"kept-view: {copy} has 2 lines that no event states"
+    what = f"kept-view: {copy} has 2 lines that no event has"
     assert what in " ".join(command("doctor").out.split())
     shown = command("migrate", copy)
     assert "next:\n  - Steer\n  - Mend the net\n" in shown.out
@@ -109,7 +109,7 @@ def test_what_a_person_wrote_in_a_merged_view_is_offered_and_published(
         None,
         (),
     )
-    assert f"{copy} has 1 line that no event states" in " ".join(command("doctor").out.split())
+    assert f"{copy} has 1 line that no event has" in " ".join(command("doctor").out.split())
 
 
 def test_lines_of_another_view_in_the_last_commits_are_not_offered(command: Caller, project: Project) -> None:
@@ -203,8 +203,8 @@ def test_markers_are_never_published(command: Caller, project: Project) -> None:
 
     assert done.code == 1
     assert done.err == (
-        "passdown: old.md:7: has conflict markers of a merge\n"
-        "  hint: decide which lines are right and remove the markers\n"
+        "passdown: old.md:7: has merge conflict markers\n"
+        "  hint: keep the lines that are right and remove the markers\n"
     )
 
 

@@ -55,7 +55,7 @@ def test_the_divider_is_a_marker_only_beside_the_others() -> None:
         line for line in ("<<<<<<< a", "||||||| b", "=======", ">>>>>>> c", "a") if not is_marker(line)
     ] == ["a"]
     refuse_conflict("a.md", "Heading\n=======\n")
-    with pytest.raises(FormatError, match=r"a\.md:3: has conflict markers"):
+    with pytest.raises(FormatError, match=r"a\.md:3: has merge conflict markers"):
         refuse_conflict("a.md", "Heading\n=======\n>>>>>>> c\n")
 
 

@@ -217,7 +217,7 @@ def test_nobody_goes_on_from_a_document_with_conflict_markers(day: Day) -> None:
 
     for verb in ("resume", "show"):
         refused = day.command("checkpoint", verb, "parser")
-        assert (refused.code, "has conflict markers of a merge" in refused.err) == (1, True)
+        assert (refused.code, "has merge conflict markers" in refused.err) == (1, True)
 
 
 @pytest.mark.requirement("R76")
@@ -272,7 +272,7 @@ def test_a_checkpoint_is_refused_while_its_document_must_be_mended(day: Day, wor
     refused = day.command(*words)
 
     assert refused.code == 1
-    assert f"{STREAM}:1: has conflict markers of a merge" in refused.err
+    assert f"{STREAM}:1: has merge conflict markers" in refused.err
     assert day.host.accounts()[0].of(FactKind.CHECKPOINT) == ()
     assert list(day.events()) == before
 

@@ -183,8 +183,8 @@ def test_values_that_do_not_fit_a_gate_are_kept_and_named() -> None:
     event = parse_event(text)
 
     assert [(one.field, one.problem) for one in event.problems] == [
-        ("gates/status", "is maybe"),
-        ("gates/at", "is soon"),
+        ("gates/status", "is not a valid value: maybe"),
+        ("gates/at", "is not a valid value: soon"),
     ]
     assert isinstance(event.gates[0], EventGate)
     again = parse_event(render_event(replace(event, source=None)))

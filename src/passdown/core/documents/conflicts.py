@@ -1,4 +1,4 @@
-"""Conflict markers: the lines that a merge leaves in a text which it could not merge."""
+"""Conflict markers: the lines that git leaves in a text that it could not merge."""
 
 import re
 from typing import Final
@@ -7,9 +7,9 @@ from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, error
 from passdown.errors import FormatError
 
-MARKED: Final = "has conflict markers of a merge"
+MARKED: Final = "has merge conflict markers"
 
-_HINT: Final = "decide which lines are right and remove the markers"
+_HINT: Final = "keep the lines that are right and remove the markers"
 _MARKS: Final = ("<<<<<<<", ">>>>>>>", "|||||||")
 _MARKER: Final = pattern(r"^(?:<{7}|>{7}|\|{7})(?:[ \t][^\n]*|\r?)$", re.MULTILINE)
 _DIVIDER: Final = "======="
@@ -18,7 +18,7 @@ _DIVIDER: Final = "======="
 def find_conflict(text: str) -> int:
     """Return the line number of the first conflict marker in a text; 0 if there is none.
 
-    A line of `=======` alone is not one: Markdown underlines headings with it.
+    A line of `=======` alone does not count, because Markdown underlines headings with it.
     """
     if not any(mark in text for mark in _MARKS):
         return 0
@@ -27,12 +27,12 @@ def find_conflict(text: str) -> int:
 
 
 def is_marker(line: str) -> bool:
-    """Return whether a line is one of the four markers, the divider between the two sides included."""
+    """Return whether a line is one of the four markers, including the divider between the two sides."""
     return line.rstrip() == _DIVIDER or bool(_MARKER.match(line))
 
 
 def refuse_conflict(path: str, text: str) -> None:
-    """Raise `FormatError` for a text with conflict markers: nobody can tell which side is right."""
+    """Raise `FormatError` for a text with conflict markers; only a person can tell which side is right."""
     if line := find_conflict(text):
         raise FormatError(f"{path}:{line}: {MARKED}", line=line, hint=_HINT)
 

@@ -1,7 +1,7 @@
-"""Whole Markdown documents: read, written, revised and repaired as the fields of a record declare.
+"""Reads, writes, revises and repairs whole Markdown documents, as the fields of a record declare.
 
-`render(parse(text)) == text` holds for every text, because a value remembers the text it was read from, and a
-revision rewrites only the keys and places whose value changed. A value made from scratch is written whole.
+`render(parse(text)) == text` holds for every text, because a document remembers the text it was read from,
+and a revision rewrites only the keys and places whose value changed. A new document is written in full.
 """
 
 import re
@@ -37,14 +37,14 @@ J = TypeVar("J")
 MAX_CHARS: Final = 1_048_576
 MAX_LINES: Final = 20_000
 TAIL: Final = "ledger"
-"""The place of a tail that a format cuts off: only archives have one, a whole ledger."""
+"""The place of the tail that a format cuts off: the whole ledger at the end of some archives."""
 
 _RULE: Final = pattern(r"^---[ \t]*\r?$", re.MULTILINE)
 _NO_PLACES: Final = Outline(())
 
 
 class AnyDocument(Protocol):
-    """What the values of all formats have in common."""
+    """What the documents of all formats have in common."""
 
     @property
     def unknown(self) -> tuple[Unknown, ...]:
@@ -53,7 +53,7 @@ class AnyDocument(Protocol):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the text it was read from."""
+        """The problems of the text it was read from."""
         ...
 
 
@@ -101,7 +101,7 @@ class DocumentContent:
 
 @record(kw_only=False)
 class ParsedDocument:
-    """What was read from a document, and how it was split."""
+    """The values read from a document, and how the document was split."""
 
     values: Mapping[str, object]
     title: str
@@ -116,13 +116,13 @@ class ParsedDocument:
 
 
 def key_line(text: str, name: str) -> int:
-    """Return the line number of a key, or 1 if it is not there."""
+    """Return the line number of a key, or 1 if it is missing."""
     at = text.find(f"\n{name}:")
     return line_at(text, at + 1) if at >= 0 else 1
 
 
 def heading_line(text: str, title: str, value: str = "") -> int:
-    """Return the line of the first heading with this title, or of `value` below it; 1 if there is none."""
+    """Return the line of the first heading with this title, or of `value` below it; 1 if it is missing."""
     heading = re.compile(rf"^#{{2,6}}[ \t]+{re.escape(title)}\b", re.IGNORECASE | re.MULTILINE)
     match = heading.search(text)
     if match is None:
@@ -177,9 +177,9 @@ def front_problems(text: str, opening: str, closing: str) -> list[Problem]:
     if not opening.strip("\ufeff"):
         return [error(1, PLACE, "is missing", "start the file with `---` and its keys")]
     if not closing:
-        return [error(1, PLACE, "is never closed", "end it with a line `---`", fixable=True)]
+        return [error(1, PLACE, "is never closed", "end it with a `---` line", fixable=True)]
     if text.startswith("\ufeff"):
-        return [warning(1, PLACE, "has a byte order mark before it", "save the file without")]
+        return [warning(1, PLACE, "has a byte order mark before it", "save the file without one")]
     return []
 
 
@@ -189,7 +189,7 @@ def _region_problems(region: Region, body: Body, shape: DocumentShape, line: int
         return [error(line, name, "section is missing", f"add `## {name}`", fixable=True)]
     if not region.rule:
         at = line + (region.before + region.section).count("\n")
-        return [*body.problems, warning(at, name, "section does not end with a line `---`", fixable=True)]
+        return [*body.problems, warning(at, name, "section does not end with a `---` line", fixable=True)]
     return body.problems
 
 
@@ -239,7 +239,7 @@ def revise_document(
 
 
 def framed(split: FrontMatterSplit, matter: str, body: str, fix: frozenset[str]) -> str:
-    """Join the parts of a document; an empty front matter that was not there before is left out."""
+    """Join the parts of a document, without an empty front matter that was not there before."""
     opening, closing = split.opening, split.closing
     if not opening.strip("\ufeff"):
         return f"{opening}---\n{matter}---\n\n{body}" if matter else opening + body
@@ -254,7 +254,7 @@ def framed(split: FrontMatterSplit, matter: str, body: str, fix: frozenset[str])
 class DocumentFormat(Generic[D]):
     """Reads, writes, revises and repairs the documents of one record class.
 
-    `judge` finds problems in text that can be read; `cut` splits off a tail that is kept as it is, unread.
+    `judge` finds problems in values that could be read; `cut` splits off a tail that is kept unread.
     The layout of the fields is derived from the record when the first document is read or written.
     """
 
@@ -270,7 +270,7 @@ class DocumentFormat(Generic[D]):
         title: str = "",
         cut: Callable[[str], tuple[str, str]] = lambda text: (text, ""),
     ) -> None:
-        """Store what the record does not declare."""
+        """Store what the record itself does not declare."""
         self._cls, self._name, self._version, self._title = cls, name, version, title
         self._judge, self._cut = judge, cut
 
@@ -281,7 +281,7 @@ class DocumentFormat(Generic[D]):
 
     @cached_property
     def shape(self) -> DocumentShape:
-        """The parts of the documents; text after their first section is a field of its own, if declared."""
+        """The parts of the documents; text after their first section is a separate field, if declared."""
         section = self.layout.places[0].name if self.layout.rest else ""
         outline = Outline(tuple(self.layout.places))
         return DocumentShape(
@@ -335,7 +335,7 @@ class DocumentFormat(Generic[D]):
         return self._revised(document, found, own, frozenset()) + tail
 
     def fix(self, document: D) -> str:
-        """Write a document that was read, with everything repaired that is safe to repair."""
+        """Write a document that was read, repairing what is safe to repair."""
         names = frozenset(problem.field for problem in document.problems if problem.fixable)
         own, tail = self._cut(document.source or "")
         return (self._revised(document, read_document(own, self.shape), own, names) if names else own) + tail
@@ -366,7 +366,7 @@ class JsonFormat(Generic[J]):
     """
 
     def __init__(self, kind: Callable[..., J], name: str, version: int, most: int) -> None:
-        """Keep the record, what such a text is called, the newest version, and the most characters."""
+        """Store the record class, the format's name, the newest version, and the maximum size."""
         self._kind, self._name, self._version, self._most = kind, name, version, most
 
     @cached_property
@@ -374,7 +374,7 @@ class JsonFormat(Generic[J]):
         return {one.name: one for one in declared_fields(cast("type", self._kind))}
 
     def parse(self, text: str) -> J:
-        """Read a text; unknown members, and those that do not fit, are kept.
+        """Read a text; unknown and invalid members are kept.
 
         Raises `FormatError` if it is not a JSON object, too large, or newer than this reader.
         """
@@ -419,7 +419,7 @@ class JsonFormat(Generic[J]):
         return {name: one.to_json(getattr(value, one.field)) for name, one in self._fields.items()}
 
     def render(self, value: J) -> str:
-        """Write a text; one that was read keeps every byte that its values did not change."""
+        """Write a text; one that was read keeps every byte outside the members whose value changed."""
         source: str | None = getattr(value, "source", None)
         if source is None:
             unknown: tuple[Unknown, ...] = getattr(value, "unknown", ())

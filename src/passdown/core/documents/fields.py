@@ -1,4 +1,4 @@
-"""Where the fields of a record are in a document, and the kinds of value that they hold.
+"""Declares where the fields of a record are in a document, and what kind of value they hold.
 
 A field is declared once, in the annotation of its record: `Annotated[type, "doc", in_key()]`, or with
 `in_section`, `in_label`, `in_entry`, `in_member` or `in_rest`. Its type determines how the value is read and
@@ -48,7 +48,9 @@ def read_choice(text: str, choices: type[C]) -> C:
     for choice in choices:
         if text.casefold() == choice.value.casefold():
             return choice
-    raise Malformed(f"is {text[:40]}", "use one of " + ", ".join(choice.value for choice in choices))
+    raise Malformed(
+        f"is not a known value: {text[:40]}", "use one of " + ", ".join(choice.value for choice in choices)
+    )
 
 
 def reader_of(kind: object) -> Callable[[str], object]:
@@ -68,7 +70,7 @@ def write_value(value: object) -> str:
 
 
 def write_on_line(value: object) -> str:
-    """Write a value so that it reads back from a line; a text may have to be quoted."""
+    """Write a value so that it can be read back from one line; a text may have to be quoted."""
     return write_scalar(value) if type(value) is str else write_value(value)
 
 
@@ -116,7 +118,7 @@ def count_key(name: str) -> Key[int | None]:
 
 @record
 class FieldSpec:
-    """Where a field is, and how it is written there beyond what its type says."""
+    """Where a field is, and how it is written if its type alone does not determine that."""
 
     where: Literal["key", "section", "sections", "label", "entry", "member", "rest"]
     name: str = ""
@@ -140,14 +142,14 @@ def in_section(
 ) -> FieldSpec:
     """Declare that a field is a section; `name` is the path of titles.
 
-    `spills` is for a list of which the field holds the first item: it names the field that takes the rest.
+    If the field holds only the first item of a list, `spills` names the field that takes the rest.
     """
     erased = cast("Codec[object] | None", codec)
     return FieldSpec(where="section", name=name, codec=erased, required=required, spills=spills)
 
 
 def in_sections(names: tuple[str, ...]) -> FieldSpec:
-    """Say that a field holds the lists of several sections, each with its title; a section may be missing."""
+    """Declare that a field holds the lists of several optional sections, each with its title."""
     return FieldSpec(where="sections", names=names)
 
 
@@ -165,7 +167,7 @@ def in_entry(section: str, name: str) -> FieldSpec:
 
 
 def in_member(name: str = "", *, required: bool = False) -> FieldSpec:
-    """Declare that a field is a member of a JSON object, with the same name unless another is given."""
+    """Declare that a field is a member of a JSON object, by default with the same name."""
     return FieldSpec(where="member", name=name, required=required)
 
 
@@ -185,7 +187,7 @@ class DeclaredField:
 
     @property
     def name(self) -> str:
-        """The key, member or path of titles that it has in the document."""
+        """Its key, member or path of titles in the document."""
         return self.spec.name or self.field
 
     @property
@@ -204,7 +206,7 @@ class DeclaredField:
         return value_key(name, reader, self.empty, required=spec.required, keep_empty=spec.keep_empty)
 
     def from_json(self, value: object) -> object:
-        """Read the value of its JSON member; raise `Malformed` if it does not fit."""
+        """Read the value of its JSON member; raise `Malformed` if it is invalid."""
         if value is None:
             return self.empty
         if self.is_texts:
@@ -249,7 +251,7 @@ def declared_fields(cls: type) -> list[DeclaredField]:
 
 
 def _record_of(kind: type, value: object, name: str) -> object:
-    """Read a JSON object into a record that has a field `unknown`; raise `Malformed` if it does not fit."""
+    """Read a JSON object into a record that has a field `unknown`; raise `Malformed` if it is invalid."""
     if not isinstance(value, dict):
         raise Malformed(f"`{name}` is not a JSON object")
     fields = {one.name: one for one in declared_fields(kind)}

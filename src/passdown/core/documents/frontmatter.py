@@ -1,9 +1,9 @@
 """The YAML subset of our formats: entries at the left edge, read as their field expects.
 
 An entry is `key: value` at the start of a line, with the indented lines or `- items` below it. The field that
-reads a value decides what it means, so a list of texts may hold `- fix: the thing` and keep all of it. Text
-is literal; there are no anchors, tags, booleans or dates. Lines that are not part of an entry are kept as
-stray text. Rules:
+reads a value decides what it means, so `- fix: the thing` can be an item in a list of texts. Text is literal;
+there are no anchors, tags, booleans or dates. Lines that are not part of an entry are kept as stray text.
+Rules:
 
 1. text: null, quoted, a block under `|` or `>`, or literally the rest of the line and the lines below it.
 2. texts: one `- item` per line, or `[a, b]`, or one text.
@@ -37,11 +37,11 @@ _KEY: Final = pattern(r"\n([A-Za-z_][A-Za-z0-9_-]{0,63}):(?!\S)([^\n]*)")
 _NESTED_KEY: Final = pattern(
     r"""\n("(?:[^"\\\n]|\\[^\n])*"|'(?:[^'\n]|'')*'|[^\s#"'\-][^\n:]*(?::\S[^\n:]*)*):(?!\S)([^\n]*)"""
 )
-# Runs of lines: any that are not blank, and those that belong to no entry although they follow one.
+# Runs of lines: any non-blank lines, and lines after an entry that do not belong to it.
 _LINES: Final = pattern(r"(?:^[^\n]*\S[^\n]*\n?)+", re.MULTILINE)
 _STRAYS: Final = pattern(r"(?:^(?![ \t\r\n]|-[ \t\r\n]|-\Z|[\]}][ \t\r]*(?:\n|\Z))[^\n]+\n?)+", re.MULTILINE)
 _MAYBE_STRAY: Final = pattern(r"\n(?![ \t\r\n]|-[ \t\r\n]|-?\Z)")
-# The form in which we write maps and records, split in one go; anything else is read with more care.
+# The form in which we write maps and records, split in one step; anything else takes the slower path.
 _PLAIN_PAIR: Final = pattern(
     r"""  ([A-Za-z_][A-Za-z0-9_-]*): (?:"([^"\\\n]*)"|([^\s"'|>{\[#][^\n]*))(?:\n|\Z)"""
 )
@@ -66,7 +66,7 @@ class FrontMatterEntry(NamedTuple):
     end: int
 
 
-# Making a named tuple in the usual way costs twice as much.
+# Making a named tuple the usual way takes twice as long.
 make_entry: Final[Callable[[tuple[str, str, str, int, int]], FrontMatterEntry]] = partial(
     tuple.__new__,  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # untyped stub
     FrontMatterEntry,
@@ -305,7 +305,7 @@ def _read_texts_on_line(entry: FrontMatterEntry) -> tuple[str, ...]:
         loaded = yaml_library.load(whole)
     items = [item for item in loaded if isinstance(item, str)] if isinstance(loaded, list) else []
     if not isinstance(loaded, list) or len(items) < len(loaded):
-        raise Malformed("is not a list of texts", "write one `- item` on each line")
+        raise Malformed("is not a list of strings", "write one `- item` on each line")
     return tuple(items)
 
 
@@ -334,7 +334,7 @@ def _item_text(item: str) -> str:
 
 
 def read_pairs(entry: FrontMatterEntry) -> tuple[tuple[str, str], ...]:
-    """Read a map of texts in order; a text without a key gets one made from its words."""
+    """Read a map of texts in order; a text without a key gets a key made from its words."""
     if entry.head:
         return _read_pairs_on_line(entry)
     parts = _PLAIN_PAIR.split(entry.rest)
@@ -369,14 +369,14 @@ def _read_pairs_on_line(entry: FrontMatterEntry) -> tuple[tuple[str, str], ...]:
         return ()
     loaded = yaml_library.load(entry.head + "\n" + entry.rest) if entry.head[0] == "{" else None
     if not isinstance(loaded, dict):
-        raise Malformed("is not a map of texts", "write one `  key: text` on each line")
+        raise Malformed("is not a map of strings", "write one `  key: text` on each line")
     return _loaded_pairs(loaded)
 
 
 def _loaded_pairs(loaded: dict[str, yaml_library.Value]) -> tuple[tuple[str, str], ...]:
     pairs = [(key, value) for key, value in loaded.items() if isinstance(value, str)]
     if len(pairs) < len(loaded):
-        raise Malformed("is not a map of texts", "write one `  key: text` on each line")
+        raise Malformed("is not a map of strings", "write one `  key: text` on each line")
     return tuple(pairs)
 
 

@@ -1,4 +1,4 @@
-"""A `key: text` item, as decisions and resume notes are written."""
+"""The `key: text` items in which decisions and resume notes are written."""
 
 from typing import Annotated
 
@@ -10,11 +10,11 @@ class Pair:
     """A key with its text."""
 
     key: Annotated[str, "What it is about."]
-    value: Annotated[str, "What is said about it."] = ""
+    value: Annotated[str, "The text about it."] = ""
 
 
 def read_pair(text: str) -> Pair:
-    """Read `key: value`; a text without a colon is all key."""
+    """Read `key: value`; a text without a colon is only a key."""
     key, colon, value = text.partition(": ")
     if not colon and text.endswith(":"):
         return Pair(key=text[:-1])

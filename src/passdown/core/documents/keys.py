@@ -1,4 +1,4 @@
-"""The front matter of a document as typed keys; each is read and changed without touching the others."""
+"""Reads and revises the front matter of a document as typed keys, each independent of the others."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar, cast
@@ -71,7 +71,7 @@ def read_keys(matter: str, known: Sequence[Key[object]], line: int) -> Keys:
 def _read_part(
     part: FrontMatterEntry | FrontMatterStray, table: Mapping[str, Key[object]], values: dict[str, object]
 ) -> None:
-    """Read a known key; raise `Malformed` for anything else, without a problem if nothing is wrong."""
+    """Read a known key; raise `Malformed` for anything else, with an empty problem if it is only unknown."""
     if isinstance(part, FrontMatterStray):
         wrong = next((line for line in part.text.split("\n") if not line.lstrip().startswith("#")), None)
         raise Malformed("" if wrong is None else f"has a line that is not `key: value`: {wrong.strip()[:60]}")
@@ -110,8 +110,8 @@ def revise_keys(
 ) -> str:
     """Rewrite the entries whose value differs from `was`; leave every other byte unchanged.
 
-    A new entry follows the nearest key that precedes it in a newly written document, or text that belongs to
-    no key.
+    A new entry goes after the nearest key that precedes it in a newly written document, else before the first
+    key.
     """
     held = [key for key in keys if key.name in values]
     changed = frozenset(key.name for key in held if values[key.name] != was[key.name] or key.name in forced)
@@ -149,7 +149,7 @@ def _rest(matter: str, entry: FrontMatterEntry, strays: Iterable[FrontMatterStra
 
 
 class Block(NamedTuple):
-    """A key that holds keys: their values, or None if there are none, and text that none of them holds."""
+    """The value of a key that holds keys: their values, or None, and text that belongs to none of them."""
 
     values: Mapping[str, object] | None = None
     others: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ def block_key(name: str, keys: Sequence[Key[object]]) -> Key[Block]:
         if read_text(entry._replace(rest=inner)) is None:
             return Block()
         if entry.head:
-            raise Malformed("is not a block", "put its keys on lines of their own, indented")
+            raise Malformed("is not a block", "indent its keys on separate lines below it")
         entries, strays = split_entries(inner)
         known = {one.key: one for one in reversed(entries) if one.key in names}
         others = [(one.start, raw_entry(inner, one).rstrip()) for one in entries if one not in known.values()]
@@ -176,7 +176,7 @@ def block_key(name: str, keys: Sequence[Key[object]]) -> Key[Block]:
     def write(key: str, block: Block) -> str:
         """Write the block; duplicates of a key come last, because the first one counts.
 
-        Other unknown text comes first: below a key it could be read as part of it.
+        Other unknown text comes first, because below a key it could be read as part of that key.
         """
         twice = [text for text in block.others if any(one.key in names for one in split_entries(text)[0])]
         parts = [f"{text}\n" for text in block.others if text not in twice]

@@ -1,4 +1,4 @@
-"""How the fields of a record are laid out in a Markdown document, derived from their declarations."""
+"""Derives the layout of a Markdown document from the declared fields of a record."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import itemgetter
@@ -17,15 +17,15 @@ Make = Callable[..., object]
 
 
 class Layout:
-    """The keys and places of a record, in the order of its fields, with functions to read and fill them.
+    """The keys and places of a record in the order of its fields, with functions to read and write them.
 
     A field that holds a record is a block of the front matter, a section of `key: value` lines, or a section
-    with places of its own, depending on the fields of that record. A parent section is added before its
+    with its own places, depending on the fields of that record. A parent section is added before its
     children.
     """
 
     def __init__(self, cls: type, parent: str = "") -> None:
-        """Derive the layout; the names of places begin with `parent`."""
+        """Derive the layout; `parent` is the prefix of the names of places."""
         self.keys: list[Key[object]] = []
         self.places: list[Place[object]] = []
         self.rest = ""

@@ -1,4 +1,4 @@
-"""Markdown lists: where an item begins and ends, and its text."""
+"""Splits Markdown lists into items."""
 
 from enum import Enum, auto
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ _TICK: Final = pattern(r"\[( |x|X|~|-|->|→)\](?:[ \t]+|$)")
 
 
 class Kind(Enum):
-    """What a piece is: an item, blank lines around items, a word for "nothing", or stray text."""
+    """The kind of a piece: an item, blank lines around items, a word for "nothing", or stray text."""
 
     ITEM = auto()
     FRAME = auto()
@@ -39,9 +39,9 @@ def cut_list(content: str, line: int) -> list[Piece]:
     1. A marker at the list's edge opens an item.
     2. Indented lines, and lines right below an item, continue it; so does a blank line before an indented
        one.
-    3. Code and comments belong to the piece in which they were opened.
+    3. Code and comments belong to the piece in which they start.
     4. Other blank lines are frame.
-    5. The rest is stray, including comments.
+    5. Everything else, including comments, is stray.
     """
     if not content:
         return []
@@ -126,6 +126,6 @@ def split_tick(text: str) -> tuple[str, str]:
 
 
 def write_item(mark: str, text: str) -> str:
-    """Write an item; its further lines are indented so that they stay in it."""
+    """Write an item, with its further lines indented."""
     first, *more = escape_text(text).split("\n")
     return "\n".join([mark + first, *(f"  {line}" if line else "" for line in more)])

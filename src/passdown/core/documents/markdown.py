@@ -1,4 +1,4 @@
-"""Markdown line by line: which lines are text, code or comment, where sections begin, how text is escaped.
+"""Reads Markdown line by line: which lines are text, code or comment, where sections start, escaping.
 
 A line opens a section only if it is a heading at the left edge, outside code fences and HTML comments. A
 fence or comment that is never closed counts as text, so a forgotten fence cannot swallow the sections after
@@ -33,7 +33,7 @@ _LONGEST_PLACEHOLDER: Final = max(map(len, PLACEHOLDERS))
 
 
 class LineState(Enum):
-    """What a line is part of; the line that opens code or a comment has its own state."""
+    """What a line belongs to; the line that opens code or a comment has a separate state."""
 
     TEXT = auto()
     OPENING = auto()
@@ -52,7 +52,7 @@ class Section(NamedTuple):
 
 
 def fold_title(title: str) -> str:
-    """Return a form of the title that is equal for different spellings of it, with or without a `[MARK]`."""
+    """Return a title in a form that ignores case, spacing, a colon at the end and a `[MARK]`."""
     bare = _MARK.sub("", title) if title.endswith("]") else title
     return " ".join(bare.strip().rstrip(":").casefold().split())
 
@@ -163,12 +163,12 @@ def is_heading(text: str) -> bool:
 
 
 def opens_block(line: str) -> bool:
-    """Return whether a line begins code or a comment, if that is closed further down."""
+    """Return whether a line opens code or a comment, provided that it is closed later."""
     return bool(_FENCE.match(line) or _COMMENT.match(line))
 
 
 def line_end(text: str) -> str:
-    """Return the line end that a text uses, going by its first one."""
+    """Return the line end of a text's first line."""
     return "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
 
 
@@ -243,7 +243,7 @@ def unescape_text(text: str) -> str:
 
 
 def unescape_lines(text: str, unescaped: Callable[[str, LineState], str]) -> str:
-    """Return a text without the backslash of a placeholder, else with its lines as a function gives them."""
+    """Remove the backslash of a placeholder, or else apply a function to each line."""
     if "\\" not in text:
         return text
     if text[0] == "\\" and is_placeholder(text[1:]):

@@ -1,4 +1,4 @@
-"""The body of a Markdown document as an outline of places, read and changed without touching the rest."""
+"""Reads and revises the body of a Markdown document as an outline of places, without touching the rest."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -58,13 +58,13 @@ class Outline:
     places: tuple[Place[object], ...]
 
     def by_fold(self) -> dict[str, Place[object]]:
-        """Return the places by the form of their names that ignores spelling."""
+        """Return the places by their names, folded so that spelling does not matter."""
         return {_fold(place.name): place for place in self.places}
 
 
 @record(kw_only=False)
 class Body:
-    """What was read from a body."""
+    """The values read from a body."""
 
     title: str
     values: Mapping[str, object]
@@ -83,8 +83,8 @@ def _parent(name: str) -> str:
 class _Names:
     r"""Names the sections and labels of a body, each place once.
 
-    A section that is not a place is named by the path of its titles, prefixed with `?`; a `/` in a title
-    becomes a `\`, and no title can be mistaken for the names of non-sections.
+    A section that is not a place is named by the path of its titles, prefixed with `?`. A `/` in a title
+    becomes a `\`, and no title can be confused with the names that are not sections.
     """
 
     def __init__(self, outline: Outline) -> None:
@@ -163,7 +163,7 @@ def _labels(body: str, section: str, names: _Names) -> Iterator[tuple[int, int, 
 
 
 def _segment(name: str, head: str, rest: str, line: int, level: int) -> Segment:
-    # Only whole blank lines and the space after a label are lead; an indent belongs to the content.
+    # The lead is only whole blank lines and the space after a label; an indent belongs to the content.
     start = len(rest) - len(rest.lstrip())
     if start < len(rest):
         start = rest.rfind("\n", 0, start) + 1 or start
@@ -272,7 +272,7 @@ def revise_body(
     """Rewrite the places whose value differs from `was`; leave every other byte unchanged.
 
     Places in `forced` are also rewritten; if one has to be added, its required children are added with it.
-    An optional section that becomes empty goes, if another one follows that is not below it.
+    An optional section that becomes empty is removed, if another section follows that is not below it.
     """
     segments = cut_body(text, outline)
     gone: set[str] = set()
@@ -303,7 +303,7 @@ def _with_children(outline: Outline, names: Iterable[str]) -> set[str]:
 
 
 def _filled(segment: Segment, place: Place[object], content: str) -> Segment:
-    """Put a content into a segment, keeping the segment's layout if it has one, or else the place's."""
+    """Put a content into a segment, in the segment's own layout if it has one, else in the place's."""
     bare = content.rstrip("\r\n")
     if not segment.content and not bare:
         return segment

@@ -1,7 +1,7 @@
-"""How a field is stored in a Markdown body: in a section or after a bold label, by the codec of its content.
+"""Stores a field in a Markdown body, in a section or after a bold label, with a codec for its content.
 
-A codec reads the content of a place and separates text that is not a value, its strays. A place whose value
-changes is rewritten together with its strays.
+A codec reads the content of a place and separates the text that is not part of the value, its strays. A place
+whose value changes is rewritten together with its strays.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class PlacePosition(NamedTuple):
 
 
 class PlaceReading(NamedTuple, Generic[T_co]):
-    """What a codec found; strays are text in a place that is not a value of it."""
+    """The value that a codec read; strays are text in the place that is not part of the value."""
 
     value: T_co
     strays: Sequence[str] = ()
@@ -62,8 +62,9 @@ def composed(
 ) -> str:
     """Join a content and its strays, in an order in which they can be told apart.
 
-    1. Strays go before the content, or after it, or each where it does no harm. Testing many strays against a
-       large content would take too long; then those that have a value of their own go after it.
+    1. Strays go before the content, or after it, or each where it does not change the value. Testing many
+       strays against a large content would take too long; then those that have a value themselves go after
+       it.
     2. If there is no content, a word for "nothing" may keep strays from being read as one.
     """
     if not strays:
@@ -115,7 +116,7 @@ class Paragraph:
 def _sift(
     pieces: Sequence[Piece], read: Callable[[Piece], T], problems: list[Problem], wrong: Problem
 ) -> PlaceReading[tuple[T, ...]]:
-    """Read the items; those that do not fit become strays. `wrong` is the problem for stray text."""
+    """Read the items; invalid ones become strays. `wrong` is the problem for stray text."""
     values: list[T] = []
     strays: list[str] = []
     for piece in pieces:
@@ -137,7 +138,7 @@ def _sift(
 
 @record(kw_only=False)
 class ListOf(Generic[T]):
-    """A list with one value per item; if `bare`, plain text counts as an item where there is no other."""
+    """A list with one value per item; if `bare`, plain text counts as the item if there is no other."""
 
     read_one: Callable[[str], T]
     write_one: Callable[[T], str]
@@ -147,7 +148,7 @@ class ListOf(Generic[T]):
     bare: bool = False
 
     def read(self, content: str, at: PlacePosition) -> PlaceReading[tuple[T, ...]]:
-        """Read the items; text between them and items that do not fit are strays."""
+        """Read the items; text between them and invalid items are strays."""
         problems: list[Problem] = []
         pieces = cut_list(content, at.line)
         if self.bare and all(piece.kind in {Kind.STRAY, Kind.FRAME} for piece in pieces):
@@ -160,10 +161,8 @@ class ListOf(Generic[T]):
         if self.tick:
             found, text = split_tick(text)
             if found.lower() != self.tick.strip("[]"):
-                shown = f"[{found}]" if found else "no check box"
-                problems.append(
-                    warning(piece.line, at.field, f"has {shown}, not {self.tick}", fixable=not found)
-                )
+                shown = f"has [{found}] instead of {self.tick}" if found else f"has no check box {self.tick}"
+                problems.append(warning(piece.line, at.field, shown, fixable=not found))
         return self.read_one(unescape_text(text))
 
     def write(self, value: tuple[T, ...]) -> str:
@@ -173,7 +172,7 @@ class ListOf(Generic[T]):
 
 
 def _as_item(piece: Piece, at: PlacePosition, problems: list[Problem]) -> Piece:
-    """Treat plain text as an item, where a list holds one thing and agents forget its marker."""
+    """Treat plain text as an item, because agents forget the marker where a list holds one item."""
     if piece.kind is not Kind.STRAY or is_comment(piece.text):
         return piece
     problems.append(warning(piece.line, at.field, "is not a list item", fixable=True))
@@ -189,7 +188,7 @@ class TableOf(Generic[T]):
     write_one: Callable[[T], Sequence[str]]
 
     def read(self, content: str, at: PlacePosition) -> PlaceReading[tuple[T, ...]]:
-        """Read the rows; text between them and rows that do not fit are strays."""
+        """Read the rows; text between them and invalid rows are strays."""
         problems: list[Problem] = []
         wrong = warning(at.line, at.field, "has text that is not a table row", "write `| … | … |`")
         pieces = cut_table(content, self.header, at.line)
@@ -201,7 +200,9 @@ class TableOf(Generic[T]):
         if len(cells) > wanted:
             hint = r"write \| for a bar inside a cell"
             problems.append(
-                warning(piece.line, at.field, f"has {len(cells)} cells, not {wanted}", hint, fixable=True)
+                warning(
+                    piece.line, at.field, f"has {len(cells)} cells instead of {wanted}", hint, fixable=True
+                )
             )
         first, last = cells[: wanted - 1], cells[wanted - 1 :]
         return [*first, *[""] * (wanted - 1 - len(first)), " | ".join(last).strip()]
@@ -241,7 +242,7 @@ class SingleLine(Generic[T]):
         """Read the first line."""
         first, _, more = content.partition("\n")
         strays = [more.strip("\r\n")] if more.strip() else []
-        problems = [warning(at.line + 1, at.field, "is more than one line")] if strays else []
+        problems = [warning(at.line + 1, at.field, "has more than one line")] if strays else []
         text = first.strip()
         if not text or is_placeholder(text):
             return PlaceReading(self.empty, strays, problems)

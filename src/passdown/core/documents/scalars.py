@@ -1,7 +1,7 @@
-"""One value of our YAML subset: quoting it if needed, and reading it back.
+"""Reads and writes single values of our YAML subset, quoted if needed.
 
-Plain text is literal to the end of its line, whatever it contains: agents write `now: issue #12 fixed` and
-mean all of it. The writer quotes any value that another YAML reader could misread.
+Plain text is literal to the end of its line, because agents write `now: issue #12 fixed` and mean all of it.
+The writer quotes any value that another YAML reader could misread.
 """
 
 import re
@@ -16,7 +16,7 @@ NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 
 _CLOSING: Final = MappingProxyType({"[": "]", "{": "}"})
 OPENING: Final = frozenset({*_CLOSING, '"', "'"})
-"""What opens a value that must be closed again."""
+"""The characters that open a value that must be closed."""
 _QUOTED: Final = pattern(r"""'[^']*(?:''[^']*)*'|"[^"\\]*(?:\\.[^"\\]*)*\"""", re.DOTALL)
 _ESCAPE: Final = pattern(r"\\(x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _NAMED: Final = MappingProxyType(
@@ -76,14 +76,14 @@ def unquote(text: str) -> str | None:
 def _unescape(match: re.Match[str]) -> str:
     code = match[1]
     if len(code) == 1:
-        # An escape that YAML does not know, as in "match \d+", is kept as it is.
+        # An escape that YAML does not know, as in "match \d+", stays unchanged.
         return _NAMED.get(code, match[0])
     number = int(code[1:], 16)
     return chr(number) if number <= _LAST_CODE_POINT else match[0]
 
 
 def _join_surrogates(text: str) -> str:
-    """Join the two escapes that JSON writes for one emoji; an unpaired half becomes a replacement mark."""
+    """Join the two escapes that JSON writes for one emoji; a lone half becomes a replacement character."""
     if not re.search("[\ud800-\udfff]", text):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

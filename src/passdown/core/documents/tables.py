@@ -1,4 +1,4 @@
-"""Markdown tables: rows and cells."""
+"""Reads and writes the rows and cells of Markdown tables."""
 
 import re
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def cut_table(content: str, header: Sequence[str], line: int) -> list[Piece]:
         cells = read_row(bare) if is_row else []
         kind = _kind(bare, cells) if state is LineState.TEXT else Kind.STRAY
         if kind is Kind.ITEM and wanted and [fold_title(cell) for cell in cells] == wanted:
-            kind, wanted = Kind.FRAME, []  # a second one is a row that happens to say the same
+            kind, wanted = Kind.FRAME, []  # a second header is a row with the same text
         if kind is Kind.STRAY and pieces and pieces[-1].kind is Kind.STRAY:
             pieces[-1].lines.append(one)
             pieces[-1].said.append(bare)

@@ -1,8 +1,8 @@
-"""YAML outside our subset is read with PyYAML, one event at a time, so that hostile input fails early.
+"""Reads YAML outside our subset with PyYAML, one event at a time, so that hostile input fails early.
 
-No YAML library survives hostile input while it builds the value: deep nesting kills the process, aliases fill
-the memory. PyYAML's event parser does neither, so the value is built here, without recursion, and rejected as
-soon as it nests too deep or uses an anchor, alias, tag or second document. Every scalar is text, never a
+No YAML library survives hostile input while it builds the value: deep nesting kills the process, and aliases
+fill the memory. PyYAML's event parser is safe, so the value is built here, without recursion, and rejected as
+soon as it nests too deeply or uses an anchor, alias, tag or second document. Every scalar is text, never a
 boolean or a date.
 """
 
@@ -41,7 +41,7 @@ def _events(text: str) -> Iterator[object]:
 
 
 class _Builder:
-    """Builds the one value of a stream of events."""
+    """Builds the value from a stream of events."""
 
     def __init__(self) -> None:
         self.value: Value = None
@@ -64,7 +64,7 @@ class _Builder:
             case "MappingEndEvent":
                 self._add(_as_map(self._open.pop()))
             case "AliasEvent":
-                raise Malformed("uses a YAML alias, which is not read", _HINT)
+                raise Malformed("uses a YAML alias, which is not supported", _HINT)
             case "DocumentStartEvent":
                 self._documents += 1
                 if self._documents > 1:
@@ -74,7 +74,7 @@ class _Builder:
 
     def _refuse_marks(self, event: object) -> None:
         if getattr(event, "anchor", None) or getattr(event, "tag", None):
-            raise Malformed("uses YAML anchors or tags, which are not read", _HINT)
+            raise Malformed("uses YAML anchors or tags, which are not supported", _HINT)
 
     def _add(self, value: Value) -> None:
         if self._open:
@@ -87,5 +87,5 @@ def _as_map(parts: list[Value]) -> dict[str, Value]:
     """Build a map from alternating names and values; a repeated name is rejected, so nothing is lost."""
     names = [name for name in parts[::2] if isinstance(name, str)]
     if len(set(names)) != len(parts) // 2:
-        raise Malformed("has a duplicate key, or a key that is not a text", _HINT)
+        raise Malformed("has a duplicate key, or a key that is not a string", _HINT)
     return dict(zip(names, parts[1::2], strict=True))

@@ -25,26 +25,26 @@ class HandoffContext:
 
 @record
 class AddressedHandoff:
-    """What one agent tells another, who is shown it when it starts."""
+    """A text from one agent to another, shown to the addressee when it starts."""
 
     sender: Annotated[
-        str | None, "Who wrote it: its given id, or the agent.", in_member("from", required=True)
+        str | None, "The sender: its given id, or the agent.", in_member("from", required=True)
     ] = None
     to: Annotated[
-        str | None, "For whom it is: a given id, an agent, or a nickname.", in_member(required=True)
+        str | None, "The addressee: a given id, an agent, or a nickname.", in_member(required=True)
     ] = None
     created_at: Annotated[datetime | None, "When it was written.", in_member("createdAt", required=True)] = (
         None
     )
     expires_at: Annotated[
-        datetime | None, "When it is deleted if nobody read it.", in_member("expiresAt", required=True)
+        datetime | None, "When it is deleted unless it was read.", in_member("expiresAt", required=True)
     ] = None
     content: Annotated[str | None, "The text.", in_member(required=True)] = None
     context: Annotated[HandoffContext | None, "Task, track and files.", in_member()] = None
     priority: Annotated[str | None, "How urgent it is.", in_member()] = None
-    id: Annotated[str | None, "The message that says the same, where sessions coordinate.", in_member()] = (
-        None
-    )
+    id: Annotated[
+        str | None, "The id of the message with the same text, if sessions coordinate.", in_member()
+    ] = None
     unknown: Annotated[tuple[Unknown, ...], "Members that no field holds: name and JSON value."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
     source: str | None = field(default=None, compare=False)

@@ -1,4 +1,4 @@
-"""The session archive: what a session left behind when it ended or was cut off (G2)."""
+"""The session archive: the record of a session that ended or was cut off (G2)."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -62,7 +62,7 @@ class ArchiveDecision:
 
 @record
 class Artifact:
-    """A file with what was done to it or what it is for."""
+    """A file, with its change or its purpose."""
 
     file: Annotated[str, "Path within the project."]
     note: Annotated[str, "The change, or the purpose."] = ""
@@ -119,24 +119,24 @@ class Archive:
 
 
 def archive_status(trigger: str) -> ArchiveStatus:
-    """Return the status that belongs to a trigger; a trigger without a rule gives a handoff."""
+    """Return the status for a trigger; the default is a handoff."""
     return _STATUSES.get(trigger, ArchiveStatus.HANDOFF)
 
 
 def archive_file_name(at: datetime, trigger: str, agent: str, number: int = 0) -> str:
     """Return the file name of an archive; a second one by the agent in the same minute gets a number.
 
-    The agent is a part of it: two clones that archive in the same minute would otherwise conflict (C116).
+    The name includes the agent; otherwise two clones that archive in the same minute would conflict (C116).
     """
     parts = (render_archive_stamp(at), fold_id(trigger), *([fold_id(agent)] if agent else ()))
     return f"{'-'.join(parts)}{f'-{number}' if number else ''}.md"
 
 
 def parse_archive_file_name(name: str) -> tuple[datetime, str] | None:
-    """Return the instant and trigger from an archive's file name; older forms are also read.
+    """Return the instant and trigger from an archive's file name; older forms are read too.
 
-    Those have no agent, and some have a `T` before the time. A trigger that is not in `TRIGGERS` cannot be
-    told from an agent after it, and is returned with it.
+    Older forms have no agent, and some have a `T` before the time. A trigger that is not in `TRIGGERS` cannot
+    be separated from the agent after it, so both are returned.
     """
     match = _NAME.fullmatch(name)
     at = parse_instant(match[1].replace("T", "-")) if match else None
@@ -148,7 +148,7 @@ def parse_archive_file_name(name: str) -> tuple[datetime, str] | None:
 
 
 def _cut_ledger(text: str) -> tuple[str, str]:
-    """Split off the whole ledger at the end of older archives; its sections are not the archive's."""
+    """Split off the whole ledger at the end of older archives, whose sections are not the archive's."""
     body = len(text) - len(split_front_matter(text).body)
     at = find_rule(text[body:])
     if at < 0 or not _SECOND_FRONT.match(text, body + at):
@@ -160,11 +160,11 @@ def _judge(text: str, archive: Archive) -> Iterator[Problem]:
     """Find problems in values that could be read."""
     trigger, status = archive.trigger, archive.status
     if trigger is not None and trigger not in TRIGGERS:
-        hint = "known are " + ", ".join(TRIGGERS)
-        yield warning(key_line(text, "trigger"), "trigger", f"is {trigger[:40]}", hint)
+        hint = "use one of " + ", ".join(TRIGGERS)
+        yield warning(key_line(text, "trigger"), "trigger", f"is not a known trigger: {trigger[:40]}", hint)
     wanted = _STATUSES.get(trigger or "")
     if wanted is not None and status is not None and status is not wanted:
-        shown = f"is {status.value}, but {trigger} goes with {wanted.value}"
+        shown = f"is {status.value}, but the trigger {trigger} means {wanted.value}"
         yield warning(key_line(text, "status"), "status", shown)
 
 

@@ -1,4 +1,4 @@
-"""The state of a change, `changes/<name>/state.md`: a person approves in it and sets the mode (S3, C105)."""
+"""The state of a change, `changes/<name>/state.md`: a person approves and sets the mode in it (S3, C105)."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -16,7 +16,7 @@ from passdown.records import field, record, replace
 
 VERSION: Final = 1
 TITLE: Final = "SDD State: "
-"""How the title begins; the change's name follows."""
+"""The start of the title; the change's name follows."""
 
 STATUS: Final = "Status"
 REQUIRED: Final = "Required"
@@ -28,7 +28,7 @@ NOT_READY: Final = "not-ready"
 
 
 class ChangePhase(StrEnum):
-    """How far a change is."""
+    """The progress of a change."""
 
     INITIALIZED = "initialized"
     IDEATION = "ideation"
@@ -43,7 +43,7 @@ class ChangePhase(StrEnum):
 
 
 class Lane(StrEnum):
-    """Which phases a change goes through."""
+    """The phases that a change goes through."""
 
     FULL = "full"
     BUG = "bug"
@@ -51,7 +51,7 @@ class Lane(StrEnum):
 
 
 class RunMode(StrEnum):
-    """Whether each phase waits for a person, or goes on by itself after the approval."""
+    """Whether each phase waits for a person, or continues automatically after the approval."""
 
     MANUAL = "manual"
     AUTO = "auto"
@@ -67,7 +67,7 @@ _ALIASES: Final = MappingProxyType(
         "finish": ChangePhase.FINISHED,
     }
 )
-"""Other names of phases, which ledgers and commands use (C40)."""
+"""Other names of phases, used by ledgers and commands (C40)."""
 
 
 def read_change_phase(text: str) -> ChangePhase:
@@ -84,7 +84,7 @@ _MODE: Final[SingleLine[RunMode | None]] = SingleLine(partial(read_choice, choic
 
 @record
 class ChangeState:
-    """Where a change is, and what a person has approved."""
+    """The progress of a change, and what a person has approved."""
 
     title: Annotated[str, "`SDD State: <name>`."] = ""
     phase: Annotated[ChangePhase | None, "How far the change is.", in_section("Phase", _PHASE)] = None
@@ -92,7 +92,7 @@ class ChangeState:
     run_mode: Annotated[
         RunMode | None, "Whether each phase waits for a person.", in_section("Run Mode", _MODE)
     ] = None
-    current_task: Annotated[str, "The task at work, like 01.", in_section("Current Task", _WORD)] = ""
+    current_task: Annotated[str, "The current task, like 01.", in_section("Current Task", _WORD)] = ""
     proposal: Annotated[
         tuple[Pair, ...], "`Status`: draft, or approved by a person.", in_section("Proposal", _PAIRS)
     ] = ()
@@ -101,7 +101,7 @@ class ChangeState:
     ] = ()
     pointers: Annotated[
         tuple[Pair, ...],
-        "Where the papers of the change are.",
+        "Where the documents of the change are.",
         in_section("Pointers", _PAIRS, required=False),
     ] = ()
     taxonomy_decisions: Annotated[
@@ -125,7 +125,7 @@ class ChangeState:
 
     @property
     def is_reconciled(self) -> bool:
-        """Whether the documentation says what was really done."""
+        """Whether the documentation matches what was done."""
         return status_of(self.reconcile) == COMPLETE
 
 
@@ -144,7 +144,7 @@ def with_status(pairs: tuple[Pair, ...], status: str) -> tuple[Pair, ...]:
 
 
 def make_change_state(name: str, lane: Lane, mode: RunMode) -> ChangeState:
-    """Return the state of a change that begins."""
+    """Return the state of a new change."""
     return ChangeState(
         title=f"{TITLE}{name}",
         phase=ChangePhase.INITIALIZED if lane is Lane.FULL else ChangePhase.PROPOSAL,
@@ -164,7 +164,7 @@ def make_change_state(name: str, lane: Lane, mode: RunMode) -> ChangeState:
 
 
 def _judge(text: str, state: ChangeState) -> Iterator[Problem]:
-    """Find statuses that mean nothing."""
+    """Find unknown statuses."""
     known = (
         ("Proposal", state.proposal, (DRAFT, APPROVED)),
         ("Reconcile", state.reconcile, (PENDING, COMPLETE)),
@@ -173,7 +173,7 @@ def _judge(text: str, state: ChangeState) -> Iterator[Problem]:
         status = status_of(pairs)
         if pairs and status not in choices:
             hint = f"write `- {STATUS}: ` and one of {', '.join(choices)}"
-            yield warning(heading_line(text, name), name, f"has the status {status[:40]!r}", hint)
+            yield warning(heading_line(text, name), name, f"has the unknown status {status[:40]!r}", hint)
 
 
 FORMAT: Final = BareDocumentFormat(ChangeState, "change state", VERSION, _judge)

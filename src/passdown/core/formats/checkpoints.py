@@ -31,7 +31,7 @@ _OPENED: Final = pattern(r"```(?:json)?\s*\Z")
 _EDGE: Final = pattern(r"^\{", re.MULTILINE)
 _TRIES: Final = 8
 _LEFT_OUT: Final = frozenset({"test_count", "tests_passing"})
-"""The members that are left out if nobody knows them (C155)."""
+"""The members that are left out if they are unknown (C155)."""
 
 
 @record
@@ -41,17 +41,19 @@ class Phase:
     phase: Annotated[int, "The phase's number."]
     name: Annotated[str, "The phase's name."] = ""
     state: Annotated[PhaseState, "Its progress."] = PhaseState.PENDING
-    detail: Annotated[str, "What was observed, or when it began."] = ""
+    detail: Annotated[str, "What was observed, or when it started."] = ""
 
 
 @record
 class ValidationState:
-    """What a resumed agent re-runs before it continues."""
+    """What an agent runs again before it resumes."""
 
     test_count: Annotated[int | None, "Number of tests in scope; left out if unknown.", in_member()] = None
     tests_passing: Annotated[int | None, "Number of passing tests; left out if unknown.", in_member()] = None
     files_modified: Annotated[tuple[str, ...], "Files changed in this session.", in_member()] = ()
-    last_test_command: Annotated[str | None, "The command that validates again.", in_member()] = None
+    last_test_command: Annotated[str | None, "The command that validates the phase again.", in_member()] = (
+        None
+    )
     last_test_exit_code: Annotated[int | None, "The exit code to expect.", in_member()] = None
     others: Annotated[tuple[tuple[str, str], ...], "Further members: name and JSON value."] = ()
 
@@ -60,7 +62,7 @@ def read_phase(text: str) -> Phase:
     """Read `Phase N (Name): ✓ VALIDATED (detail)`; raise `Malformed` if it is not such a line."""
     match = _PHASE.fullmatch(text)
     if match is None:
-        raise Malformed(f"is not a phase: {text[:60]}", "write `Phase 1 (Name): ○ PENDING`")
+        raise Malformed(f"is not a phase: {text[:60]}", "write it like `Phase 1 (Name): ○ PENDING`")
     return Phase(
         phase=int(match["phase"]),
         name=match["name"] or "",
@@ -82,7 +84,7 @@ class JsonBlock:
     """The Validation State: a JSON object in a code block."""
 
     def read(self, content: str, at: PlacePosition) -> PlaceReading[ValidationState | None]:
-        """Read the object wherever it is; text around it is a stray."""
+        """Read the object anywhere in the content; text around it is a stray."""
         if not content:
             return PlaceReading(None)
         refused = Malformed("does not contain a JSON object")
@@ -104,7 +106,7 @@ class JsonBlock:
         return PlaceReading(None, [content], [error(at.line + int(line or 1) - 1, at.field, problem)])
 
     def write(self, value: ValidationState | None) -> str:
-        """Write one member per line, without counts that nobody knows."""
+        """Write one member per line, without unknown counts."""
         if value is None:
             return ""
         told = [(one, getattr(value, one.field)) for one in declared_fields(ValidationState)]

@@ -1,7 +1,7 @@
 """The event: an immutable batch of facts that one session publishes (S2, R96 to R118, C55 to C57, C63).
 
-Front matter and body are entries of our YAML subset. A key is read wherever it occurs; an event with only the
-seed's keys is complete. Nothing in an event prevents it from being read: a value that does not fit its key
+Front matter and body are entries of our YAML subset. A key is read from either part; an event with only the
+seed's keys is complete. Nothing in an event prevents it from being read: a value that is invalid for its key
 stays in `unknown`, with a problem that names its line.
 """
 
@@ -59,7 +59,7 @@ class EventCheckpoint:
     name: Annotated[str | None, "The phase's name."] = None
     agent: Annotated[str | None, "The agent that works on it."] = None
     task: Annotated[str | None, "The task it belongs to."] = None
-    others: Annotated[tuple[Pair, ...], "Further keys, and values that do not fit theirs."] = ()
+    others: Annotated[tuple[Pair, ...], "Further keys, and keys with invalid values."] = ()
 
 
 @record
@@ -71,14 +71,16 @@ class EventGate:
     track: Annotated[str | None, "The track that it belongs to."] = None
     at: Annotated[datetime | None, "When it ended."] = None
     notes: Annotated[str | None, "What was found."] = None
-    others: Annotated[tuple[Pair, ...], "Further keys, and values that do not fit theirs."] = ()
+    others: Annotated[tuple[Pair, ...], "Further keys, and keys with invalid values."] = ()
 
 
 @record
 class Event:
-    """One immutable record that a session wrote."""
+    """One immutable batch of facts that a session published."""
 
-    ts: Annotated[datetime | None, "When it was written, by the hybrid clock; orders events."] = None
+    ts: Annotated[datetime | None, "When it was written, by the hybrid clock; events are ordered by it."] = (
+        None
+    )
     agent: Annotated[str | None, "The agent that wrote it; breaks ties of `ts`."] = None
     branch: Annotated[str | None, "The git branch; `unknown` if detached."] = None
     type: Annotated[str | None, "What caused it: session_end, checkpoint, handoff, …"] = None
@@ -87,24 +89,26 @@ class Event:
     session: Annotated[str | None, "The session that wrote it."] = None
     track: Annotated[str | None, "The track it belongs to."] = None
     stream: Annotated[str | None, "The stream it belongs to."] = None
-    covers: Annotated[str | None, "The journal lines that it publishes, `first-last`."] = None
+    covers: Annotated[str | None, "The journal lines that it publishes, as `first-last`."] = None
     goal: Annotated[str | None, "What the session should achieve; the newest wins."] = None
-    now: Annotated[str | None, "The present step; the newest wins."] = None
+    now: Annotated[str | None, "The current step; the newest wins."] = None
     next: Annotated[tuple[str, ...] | None, "The next steps; the newest list wins."] = None
     this_session: Annotated[tuple[str, ...], "Finished work; the union over all events."] = ()
     decisions: Annotated[tuple[Pair, ...], "Decisions by key; the newest of each key wins."] = ()
     checkpoints: Annotated[tuple[EventCheckpoint, ...], "Points of progress, by time."] = ()
-    gates: Annotated[tuple[EventGate, ...], "Results of gates; the last of each gate and track shows."] = ()
+    gates: Annotated[tuple[EventGate, ...], "Results of gates; the last of each gate and track counts."] = ()
     open_questions: Annotated[tuple[str, ...], "Open questions; the union over all events."] = ()
     answers: Annotated[tuple[Pair, ...], "Answers by question or feedback; the newest of each wins."] = ()
     constraints: Annotated[tuple[str, ...], "What is ruled out or must hold."] = ()
-    receipts: Annotated[tuple[str, ...], "What was done once, results of tests, and commits."] = ()
+    receipts: Annotated[
+        tuple[str, ...], "What was done once and must not be repeated, test results, and commits."
+    ] = ()
     feedback: Annotated[tuple[str, ...], "What the user said."] = ()
     files_modified: Annotated[tuple[str, ...], "Changed files, relative to the project."] = ()
     provenance: Annotated[tuple[Pair, ...], "Fact id to observed or verified; older than `origins`."] = ()
     resolved_questions: Annotated[tuple[str, ...], "Questions that are answered."] = ()
-    answered_feedback: Annotated[tuple[str, ...], "Feedback that is answered or taken back."] = ()
-    retracted_now: Annotated[tuple[str, ...], "Steps that are no longer the present one."] = ()
+    answered_feedback: Annotated[tuple[str, ...], "Feedback that is answered or retracted."] = ()
+    retracted_now: Annotated[tuple[str, ...], "Steps that are no longer the current one."] = ()
     retracted_done: Annotated[tuple[str, ...], "Work that turned out not to be done."] = ()
     retracted_decisions: Annotated[tuple[str, ...], "Keys of retracted decisions."] = ()
     retracted_constraints: Annotated[tuple[str, ...], "Constraints that no longer hold."] = ()
@@ -112,7 +116,7 @@ class Event:
     retracted_events: Annotated[tuple[str, ...], "Ids of events to ignore, whatever their `ts`."] = ()
     origins: Annotated[tuple[Pair, ...], "The origin of each fact, by the key that holds it."] = ()
     after: Annotated[tuple[str, ...], "The last events that the author had read."] = ()
-    ahead: Annotated[tuple[str, ...], "Those of them that are dated too far ahead to follow."] = ()
+    ahead: Annotated[tuple[str, ...], "Those of `after` that are dated too far ahead to follow."] = ()
     more: Annotated[tuple[tuple[str, tuple[str, ...]], ...], "Facts of further kinds, by their keys."] = ()
     unknown: Annotated[tuple[Unknown, ...], "Text that no field holds, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
@@ -128,13 +132,13 @@ def _read_instant(entry: FrontMatterEntry) -> datetime | None:
 
 
 def _read_register(entry: FrontMatterEntry) -> str | None:
-    """Read a goal or now; what could not be read must not replace what could (C63)."""
+    """Read a goal or now; an unreadable one must not replace a readable one (C63)."""
     refuse_unclosed(f"{entry.head}\n{entry.rest}".strip())
     return read_text(entry)
 
 
 def _read_steps(entry: FrontMatterEntry) -> tuple[str, ...]:
-    """Read next steps; if one of them could not be read, the list is not the list that was meant (C63)."""
+    """Read next steps; a list with an unreadable step must not replace a readable list (C63)."""
     first, *items = _STEP.split(f"\n{entry.rest}")
     for text in (f"{entry.head}{first}", *items):
         refuse_unclosed(text.strip())
@@ -170,7 +174,7 @@ _make_gate: Final = cast("Callable[..., EventGate]", EventGate)
 
 
 def read_gate_status(text: str) -> GateStatus:
-    """Read how a gate ended, in any case, with or without its icon."""
+    """Read the result of a gate, in any case, with or without its icon."""
     return read_choice(text.rsplit(maxsplit=1)[-1] if text.split() else "", GateStatus)
 
 
@@ -186,7 +190,7 @@ def _read_gates(entry: FrontMatterEntry) -> tuple[EventGate, ...]:
 def _read_record(
     record: tuple[tuple[str, str], ...], readers: Mapping[str, Callable[[str], object]]
 ) -> dict[str, object]:
-    """Read the keys of a record; `others` are those that are not known, or whose values do not fit."""
+    """Read the keys of a record; `others` are unknown keys, and keys with invalid values."""
     values, others = dict[str, object](), list[Pair]()
     for key, text in record:
         reader = readers.get(key)
@@ -217,7 +221,7 @@ _BY_NAME: Final[Mapping[str, EntryReader]] = MappingProxyType(
 _PLAIN: Final[Mapping[EntryReader, EntryReader]] = MappingProxyType(
     {_read_register: read_text, _read_steps: read_texts}
 )
-"""What reads such a key if nothing in it has to be closed, as in nearly all."""
+"""The reader of such a key if nothing in it has to be closed, as in nearly all events."""
 _KEYS: Final[Mapping[str, EntryReader]] = MappingProxyType(
     {
         name: _BY_NAME.get(name) or _BY_TYPE[hint.__origin__]
@@ -225,7 +229,7 @@ _KEYS: Final[Mapping[str, EntryReader]] = MappingProxyType(
         if name not in {"more", "unknown", "problems", "source"}
     }
 )
-"""Each field of an event that is a key, with what reads it: its type says so, or its name."""
+"""The fields of an event that are keys, each with its reader, chosen by its name or type."""
 _FURTHER: Final = tuple(
     key
     for kind in FactKind
@@ -360,7 +364,7 @@ def _parse_with_care(text: str) -> Event:
 
 
 def _take(entry: FrontMatterEntry, values: dict[str, object]) -> None:
-    """Read a known key; raise `Malformed` for anything else, without a problem if nothing is wrong."""
+    """Read a known key; raise `Malformed` for anything else, with an empty problem if it is only unknown."""
     reader = _READERS.get(entry.key)
     if reader is None:
         if entry.key == "format" and entry.head.isascii() and entry.head.isdigit():
@@ -372,7 +376,7 @@ def _take(entry: FrontMatterEntry, values: dict[str, object]) -> None:
 
 
 def _judge(text: str, values: Mapping[str, object], malformed: set[str]) -> Iterator[Problem]:
-    """Find what is missing, and what is too large."""
+    """Find missing keys, invalid records, and events that are too large."""
     for name in ("ts", "agent"):
         if values.get(name) is None and name not in malformed:
             yield error(1, name, "is missing", "the file name may still contain it")
@@ -382,18 +386,18 @@ def _judge(text: str, values: Mapping[str, object], malformed: set[str]) -> Iter
     yield from _judge_records(text, "checkpoints", values, _CHECKPOINT_READERS)
     yield from _judge_records(text, "gates", values, _GATE_READERS)
     if len(text) > MAX_CHARS and values.get("type") != "rollup":
-        yield error(1, "event", f"is over {MAX_CHARS} characters", "events are small; publish in parts")
+        yield error(1, "event", f"is over {MAX_CHARS} characters", "publish it in smaller parts")
 
 
 def _judge_records(
     text: str, name: str, values: Mapping[str, object], readers: Mapping[str, Callable[[str], object]]
 ) -> Iterator[Problem]:
-    """Find values of records that do not fit."""
+    """Find invalid values in records."""
     for one in cast("tuple[EventCheckpoint | EventGate, ...]", values.get(name, ())):
         for pair in one.others:
             if pair.key in readers:
                 line = line_at(text, text.find(f"\n{name}:") + 1)
-                yield warning(line, f"{name}/{pair.key}", f"is {pair.value[:40]}")
+                yield warning(line, f"{name}/{pair.key}", f"is not a valid value: {pair.value[:40]}")
 
 
 def render_event(event: Event) -> str:

@@ -1,4 +1,4 @@
-"""A valid document of each format, for the reference and as an example."""
+"""A valid example document of each format, also used in the reference."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final

@@ -1,7 +1,7 @@
 """The journal: a session's facts as they happen, one JSON line each, append-only (C58).
 
-A line holds a version, a sequence number, a fact and the checksum of everything before the checksum. A line
-that is torn, damaged or newer is kept as it is and reported; the lines around it are still read.
+A line holds a version, a sequence number, a fact, and the checksum of everything before it. A line that is
+incomplete, damaged or newer is kept unchanged and reported; the lines around it are still read.
 """
 
 import json
@@ -39,9 +39,7 @@ class JournalLine:
 
     seq: Annotated[int, "The line's number in the session, counted from 1."]
     fact: Annotated[Fact, "The fact, attributed to its first author."]
-    at: Annotated[datetime | None, "When it was copied into this journal, if another session stated it."] = (
-        None
-    )
+    at: Annotated[datetime | None, "When it was copied into this journal from another session."] = None
     agent: Annotated[str, "The agent that copied it."] = ""
     others: Annotated[tuple[tuple[str, str], ...], "Further members: name and JSON value."] = ()
 
@@ -61,9 +59,9 @@ SESSION_END: Final = "session_end"
 
 
 class PublishedExtent(NamedTuple):
-    """How much of a session is published: its last journal line in an event (0: none), the newest event.
+    """How much of a session is published: its last published journal line (0: none), and its newest event.
 
-    `last` is the type of its last event in force, such as `session_end`; "" if it has none.
+    `last` is the type of its last event that is not retracted, such as `session_end`; "" if it has none.
     """
 
     line: int
@@ -79,7 +77,7 @@ class Journal:
     """A session's lines in order; a line that cannot be read keeps its position."""
 
     lines: Annotated[tuple[JournalLine, ...], "The lines that could be read."] = ()
-    unknown: Annotated[tuple[Unknown, ...], "The lines that could not, verbatim."] = ()
+    unknown: Annotated[tuple[Unknown, ...], "The unreadable lines, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
     source: str | None = field(default=None, compare=False)
 
@@ -87,7 +85,7 @@ class Journal:
 def facts_of(session: str, lines: Iterable[JournalLine]) -> Iterator[Fact]:
     """Yield the facts of a session's journal, each with its sequence number.
 
-    A decision without a key gets one made from its words.
+    A decision without a key gets a key made from its text.
     """
     for line in lines:
         fact = line.fact
@@ -96,7 +94,7 @@ def facts_of(session: str, lines: Iterable[JournalLine]) -> Iterator[Fact]:
 
 
 def put_in_order(lines: list[JournalLine]) -> list[JournalLine]:
-    """Sort lines and remove duplicates; this is not needed if the numbers grow, as they nearly always do."""
+    """Sort lines and remove duplicates, unless they are already in order, as nearly always."""
     if all(before.seq < after.seq for before, after in pairwise(lines)):
         return lines
     return sorted(set(lines), key=attrgetter("seq", "written_at", "written_by", "fact", "others"))
@@ -117,12 +115,14 @@ def render_line(line: JournalLine) -> str:
 
 
 def parse_line(text: str) -> JournalLine:
-    """Read one line without its line end; raise `Malformed` if it is torn, damaged or newer."""
+    """Read one line without its line end; raise `Malformed` if it is incomplete, damaged or newer."""
     if len(text) > MAX_LINE:
         raise Malformed(f"is over {MAX_LINE} characters")
     tail = _SUM.fullmatch(text, max(0, len(text) - _TAIL))
     if tail is None:
-        raise Malformed("is incomplete: it does not end with its checksum", "a crash cut it; nothing to do")
+        raise Malformed(
+            "is incomplete: it does not end with its checksum", "a crash cut it off; there is nothing to do"
+        )
     if tail[1] != checksum(text[: tail.start()]):
         raise Malformed("does not match its checksum", "the line was damaged or edited")
     members = _load(text)
@@ -153,7 +153,7 @@ def _load(text: str) -> Mapping[str, object]:
 
 
 def parse_journal(text: str) -> Journal:
-    """Read a journal; a line that cannot be read is kept and reported. Raises if the journal is too large."""
+    """Read a journal; unreadable lines are kept and reported. Raises `FormatError` if it is too large."""
     if len(text) > MAX_CHARS or text.count("\n") > MAX_LINES:
         raise FormatError(f"journal is over {MAX_CHARS} characters or {MAX_LINES} lines, so it is not read")
     lines: list[JournalLine] = []
@@ -169,7 +169,7 @@ def parse_journal(text: str) -> Journal:
             problems.append(error(number, "line", found.problem, found.hint))
             continue
         if lines and line.seq <= lines[-1].seq:
-            problems.append(warning(number, "seq", f"is {line.seq} after {lines[-1].seq}"))
+            problems.append(warning(number, "seq", f"is out of order: {line.seq} after {lines[-1].seq}"))
         lines.append(line)
     return Journal(lines=tuple(lines), unknown=tuple(unknown), problems=tuple(problems), source=text)
 

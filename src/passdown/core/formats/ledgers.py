@@ -17,7 +17,7 @@ from passdown.records import field, record
 
 VERSION: Final = 1
 GENERIC: Final = "generic"
-"""The platform of a session whose host is not known."""
+"""The platform of a session whose host is unknown."""
 PLATFORMS: Final = frozenset({"claude", "codex", "copilot", "gemini", "opencode", "cursor", "amp", GENERIC})
 
 
@@ -99,7 +99,7 @@ def _read_path(text: str) -> str:
 
 
 def _write_path(path: str) -> str:
-    """Put a path into as many backticks as it needs; a path that no backticks can hold is written plain."""
+    """Put a path into as many backticks as it needs, or write it plain if no number of them works."""
     longest = max((len(run) for run in _TICKS.findall(path)), default=0)
     if "\n" in path or longest >= _MAX_TICKS:
         return path
@@ -121,11 +121,9 @@ def _write_read(one: ReadFile) -> str:
 
 @record
 class Ledger:
-    """The running account one session keeps of itself."""
+    """The running record that one session keeps of itself."""
 
-    updated: Annotated[
-        datetime | None, "Time of the last save; every save sets it.", in_key(required=True)
-    ] = None
+    updated: Annotated[datetime | None, "Time of the last save.", in_key(required=True)] = None
     session_id: Annotated[str | None, "The session's id: ours, or the user's.", in_key(required=True)] = None
     platform: Annotated[str | None, "The host the agent runs in.", in_key(required=True)] = None
     bound_track: Annotated[str | None, "The track the session works on.", in_key(keep_empty=True)] = None
@@ -133,7 +131,9 @@ class Ledger:
     mode: Annotated[Mode | None, "Single or multi agent; does not change during a session.", in_key()] = None
     mode_locked_at: Annotated[datetime | None, "When the mode was locked.", in_key()] = None
     current_tasks: Annotated[tuple[str, ...], "Tasks claimed together.", in_key()] = ()
-    unfenced: Annotated[tuple[str, ...], "Tasks claimed or closed in the tracker alone.", in_key()] = ()
+    unfenced: Annotated[
+        tuple[str, ...], "Tasks claimed or closed only in the tracker, because the engine was away.", in_key()
+    ] = ()
     tdd_phase: Annotated[TddPhase | None, "Phase of the test-first cycle.", in_key(keep_empty=True)] = None
     heartbeat: Annotated[datetime | None, "Last sign of life.", in_key()] = None
     validation: Annotated[Validation | None, "State of the validation gates.", in_key()] = None
@@ -144,7 +144,7 @@ class Ledger:
     goal: Annotated[str, "What the session should achieve, in one or two sentences.", in_section("Goal")] = ""
     done: Annotated[tuple[str, ...], "Finished work.", in_section("State/Done")] = ()
     now: Annotated[
-        str, "The present step.", in_section("State/Now", ListOf(str, str, bare=True), spills="next")
+        str, "The current step.", in_section("State/Now", ListOf(str, str, bare=True), spills="next")
     ] = ""
     next: Annotated[tuple[str, ...], "The next steps, in order.", in_section("State/Next")] = ()
     decisions: Annotated[
@@ -185,10 +185,10 @@ def _judge(text: str, ledger: Ledger) -> Iterator[Problem]:
     if platform is not None and platform not in PLATFORMS:
         line = key_line(text, "platform")
         if _ALTERNATIVES.search(platform):
-            yield warning(line, "platform", f"gives alternatives: {platform[:40]}", "name the one it runs in")
+            yield warning(line, "platform", f"lists alternatives: {platform[:40]}", "name one")
         else:
             hint = "use one of " + ", ".join(sorted(PLATFORMS))
-            yield warning(line, "platform", f"is {platform[:40]}", hint)
+            yield warning(line, "platform", f"is not a known platform: {platform[:40]}", hint)
     bead = ("bead", ledger.task_bead, ledger.bound_bead)
     for name, shown, bound in (bead, ("track", ledger.task_track, ledger.bound_track)):
         if shown is not None and bound is not None and shown != bound:
@@ -207,18 +207,18 @@ def _judge_gates(text: str, ledger: Ledger) -> Iterator[Problem]:
     line = key_line(text, "validation")
     for gate in (*validation.gates_passed, *((validation.current_gate,) if validation.current_gate else ())):
         if gate not in GATES:
-            hint = "gates are " + ", ".join(GATES)
+            hint = "use one of " + ", ".join(GATES)
             yield warning(line, "validation", f"names an unknown gate: {gate[:40]}", hint)
     last = {row.gate: row.status for row in ledger.gate_history}
     for gate in validation.gates_passed:
         latest = last.get(gate, GateStatus.PASS)
         if latest is not GateStatus.PASS:
             shown = f"lists {gate[:40]} as passed, but its last result is {latest.value}"
-            yield warning(line, "validation", shown, "only a pass counts as passed")
+            yield warning(line, "validation", shown, "only PASS counts as passed")
 
 
 def _judge_times(text: str, ledger: Ledger) -> Iterator[Problem]:
-    """Find invalid times of day; they are kept as they are."""
+    """Find invalid times of day; they are kept unchanged."""
     times = [("Key Decisions", one.when) for one in ledger.decisions]
     times += [("Validation History", row.time) for row in ledger.gate_history]
     for name, time in times:

@@ -1,13 +1,13 @@
 """Loop ledgers: `changes/<name>/loops/*.md`, turns with a slot for a person's feedback after each (S3, C105).
 
-1. A turn of ours begins with a comment that has its number, its time and its author: `<!-- turn 2 … -->`. No
-   text can hide that line, whatever fences or comments were left open before it.
-2. Otherwise a turn ends at a line `---` that follows a `## User Feedback` heading, both outside code and
-   comments (C33). Numbers are not needed (C41).
-3. What a person wrote is between that heading and that line. A further feedback section belongs to the turn
-   before it, and so does text below the line that does not begin with a heading.
-4. A known placeholder, blank lines and comments say nothing (C39).
-5. Nothing that is in a file is ever rewritten: a turn is added by one write at its end.
+1. A turn of ours starts with a comment that has its number, time and author: `<!-- turn 2 … -->`. That line
+   always counts, whatever fences or comments were left open before it.
+2. Otherwise a turn ends at a `---` line that follows a `## User Feedback` heading, both outside code and
+   comments (C33). Turns need no numbers (C41).
+3. A person's feedback is between that heading and that line. A further feedback section belongs to the turn
+   before it, and so does text below the line that does not start with a heading.
+4. A known placeholder, blank lines and comments are not feedback (C39).
+5. A file is never rewritten: each turn is appended with one write.
 """
 
 import re
@@ -40,11 +40,11 @@ from passdown.records import field, record, replace
 
 VERSION: Final = 1
 MAX_CHARS: Final = 33_554_432
-"""How long a ledger may be; the number of its turns is not limited (R150)."""
+"""The maximum size of a ledger; the number of turns is not limited (R150)."""
 MAX_LINES: Final = 1_000_000
-"""How many lines it may have: ten million empty ones take seconds and a gigabyte."""
+"""The maximum number of lines: ten million empty lines take seconds and a gigabyte."""
 MAX_BYTES: Final = MAX_CHARS
-"""How many bytes a ledger may have to which something is added; files above that are not read."""
+"""The maximum number of bytes after something is added; larger files are not read."""
 
 FEEDBACK: Final = "User Feedback"
 PLACEHOLDER: Final = "(Leave blank to continue. Write notes here to guide the next iteration.)"
@@ -55,7 +55,7 @@ PLACEHOLDERS: Final = frozenset(
         "(Leave blank if approved. Write notes here and rerun the command to request changes.)",
     }
 )
-"""What stands in a slot before anybody has written there."""
+"""The texts of a slot in which nobody has written yet."""
 
 _SLOT_LEVEL: Final = 2
 _MARK: Final = pattern(
@@ -68,7 +68,7 @@ _AGENT: Final = pattern(r"[A-Za-z0-9._-]{1,120}")
 _TURN: Final = pattern(r"##[ \t]+Turn[ \t]+([0-9]{1,9})[ \t]*", re.IGNORECASE)
 _RULE: Final = pattern(r"---[ \t]*")
 _STRUCTURE: Final = ("##", "---")
-"""How the lines begin that open a slot or end a turn."""
+"""The starts of lines that open a slot or end a turn."""
 _SLOT: Final = fold_title(FEEDBACK)
 _FOLDED: Final = frozenset(" ".join(one.split()).casefold() for one in PLACEHOLDERS)
 
@@ -77,11 +77,11 @@ _FOLDED: Final = frozenset(" ".join(one.split()).casefold() for one in PLACEHOLD
 class Turn:
     """One turn of a loop."""
 
-    number: Annotated[int, "Its number; its place in the ledger, if nobody numbered it."]
-    at: Annotated[datetime | None, "When it was added; unknown for one that was written by hand."] = None
+    number: Annotated[int, "Its number; without one, its position in the ledger."]
+    at: Annotated[datetime | None, "When it was added; unknown for a turn that was written by hand."] = None
     agent: Annotated[str, "Who added it."] = ""
-    text: Annotated[str, "What it says, without the feedback."] = ""
-    feedback: Annotated[str, "What a person wrote; empty if nobody wrote anything."] = ""
+    text: Annotated[str, "The text, without the feedback."] = ""
+    feedback: Annotated[str, "A person's feedback; empty if there is none."] = ""
 
 
 @record
@@ -90,7 +90,7 @@ class Loop:
 
     title: Annotated[str, "The document's title."] = ""
     turns: Annotated[tuple[Turn, ...], "The turns, in their order."] = ()
-    unknown: Annotated[tuple[Unknown, ...], "Text that no field holds; there is none."] = ()
+    unknown: Annotated[tuple[Unknown, ...], "Text that no field holds; always empty."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
     source: str | None = field(default=None, compare=False)
 
@@ -114,7 +114,7 @@ def parse_loop(text: str) -> Loop:
     if text.count("\n") >= MAX_LINES:
         too_long = f"{MAX_LINES} lines"
     if too_long:
-        raise FormatError(f"loop is over {too_long}, so it is not read", hint="open another loop")
+        raise FormatError(f"loop is over {too_long}, so it is not read", hint="open a new loop")
     lines = [line.rstrip("\r") for line in text.removeprefix("\ufeff").split("\n")]
     title, first = _read_title(lines)
     turns: list[Turn] = []
@@ -133,7 +133,7 @@ def parse_loop(text: str) -> Loop:
 
 
 def _read_title(lines: Sequence[str]) -> tuple[str, int]:
-    """Return the title and the line after it; a ledger need not have one."""
+    """Return the title and the line after it; the title is optional."""
     first = next((number for number, line in enumerate(lines) if line.strip()), len(lines))
     if first < len(lines) and is_heading(lines[first]):
         level, title = read_heading(lines[first])
@@ -218,28 +218,28 @@ def _trim(lines: Sequence[str]) -> str:
     return "\n".join(lines[said[0] : said[-1] + 1]) if said else ""
 
 
-# --- what is wrong --------------------------------------------------------------------------------
+# --- problems -------------------------------------------------------------------------------------
 
 IMPLEMENTATION: Final = "Implementation"
 RESULT: Final = "Result"
 SECTIONS: Final = ("Changes Made", "Validation Results", "Deviations from Plan", RESULT)
-"""What the ledger of an implementation has in each turn, in this order (R156)."""
+"""The sections of each turn in an implementation ledger, in this order (R156)."""
 SUCCESS: Final = "SUCCESS"
 RESULTS: Final = (SUCCESS, "PARTIAL", "FAILED")
-"""What the result of an implementation can be (R157)."""
+"""The possible results of an implementation (R157)."""
 
 
 def _judge_end(piece: _Piece) -> Iterator[Problem]:
-    """Find turns without a slot or a separator (R145); the next turn that is added brings the separator."""
+    """Find turns without a slot or a separator (R145); adding the next turn adds the separator."""
     last = piece.line + len(piece.body) + len(piece.slot or ())
     if piece.slot is None:
         yield warning(max(last - 1, 1), FEEDBACK, "section is missing", f"end each turn with `## {FEEDBACK}`")
     elif not piece.is_closed:
-        yield warning(last, FEEDBACK, "section does not end with a line `---`", "add the line")
+        yield warning(last, FEEDBACK, "section does not end with a `---` line", "add the line")
 
 
 def _judge_results(text: str, title: str, turns: Sequence[Turn]) -> Iterator[Problem]:
-    """Find what the ledger of an implementation lacks (R156, R157)."""
+    """Find missing sections and results in an implementation ledger (R156, R157)."""
     if not title.casefold().startswith(IMPLEMENTATION.casefold()):
         return
     found = {fold_title(read_heading(line)[1]) for line in text.split("\n") if is_heading(line)}
@@ -248,11 +248,11 @@ def _judge_results(text: str, title: str, turns: Sequence[Turn]) -> Iterator[Pro
             yield warning(1, name, "section is missing", f"add `## {name}`")
     if fold_title(RESULT) in found and not all(map(read_result, turns)):
         hint = "write one of " + ", ".join(RESULTS)
-        yield warning(heading_line(text, RESULT), RESULT, "does not say how a turn ended", hint)
+        yield warning(heading_line(text, RESULT), RESULT, "does not give the result of each turn", hint)
 
 
 def read_result(turn: Turn) -> str:
-    """Return what a turn says under `## Result`, if it is a result; an empty string if not."""
+    """Return the result of a turn under `## Result`; an empty string if there is no valid one."""
     lines = turn.text.split("\n")
     states, _ = mark_lines(lines)
     for number, line in enumerate(lines):
@@ -267,10 +267,10 @@ def read_result(turn: Turn) -> str:
 
 
 def render_loop(loop: Loop) -> str:
-    """Write a ledger; one that was read keeps every byte, and further turns follow it.
+    """Write a ledger; one that was read keeps every byte, and new turns follow.
 
-    1. What was read is returned unchanged.
-    2. Turns that were added to it are added to its text.
+    1. A ledger that was read and not changed is returned unchanged.
+    2. New turns are appended to its text.
     3. Anything else is written in full.
     """
     if loop.source is not None:
@@ -290,23 +290,23 @@ def render_loop(loop: Loop) -> str:
 
 
 def render_turn(text: str, turn: Turn) -> str:
-    """Return what must be added to the text of a ledger so that a turn follows (5)."""
+    """Return the text to append to a ledger to add a turn (5)."""
     return _added(text, _write_turn(turn))
 
 
 def has_room(ledger: bytes, added: bytes) -> bool:
-    """Return whether a ledger can still be read when something is added to it."""
+    """Return whether a ledger can still be read after something is added to it."""
     lines = ledger.count(b"\n") + added.count(b"\n") + 1  # one more where its last line does not end
     return len(ledger) + len(added) < MAX_BYTES and lines < MAX_LINES
 
 
 def render_feedback(text: str, feedback: str) -> str:
-    """Return what must be added to the text of a ledger so that its last turn has more feedback."""
+    """Return the text to append to a ledger to add feedback to its last turn."""
     return _added(text, f"{_MARK_START}feedback -->\n{_write_slot(feedback)}")
 
 
 def _added(text: str, written: str) -> str:
-    """Close the turn before, if nobody did, and use the line ends of the ledger."""
+    """Close the turn before, if it is open, and use the line ends of the ledger."""
     if not text:
         return written
     *_, last = _pieces([line.rstrip("\r") for line in text.split("\n")], 0)
@@ -331,7 +331,7 @@ def _write_slot(feedback: str) -> str:
 def _escape(text: str) -> str:
     """Put a backslash before each line that would be read as structure of the ledger.
 
-    Marks come first: one that opened a comment of several lines does so no longer.
+    Marks come first, so that a mark cannot open a comment of several lines.
     """
     lines = text.split("\n")
     marks = frozenset(number for number, line in enumerate(lines) if _HIDDEN_MARK.match(line))
@@ -347,7 +347,7 @@ def _escape(text: str) -> str:
 
 
 def _is_structure(line: str) -> bool:
-    """Return whether a line ends a turn, opens a slot or says nothing, or would without its backslashes."""
+    """Return whether a line, with or without its backslashes, is structure or a placeholder."""
     bare = line.lstrip("\\")
     is_ours = bool(_RULE.fullmatch(bare)) or _is_slot(bare) or " ".join(bare.split()).casefold() in _FOLDED
     return is_ours or (bare != line and opens_block(bare))

@@ -1,16 +1,16 @@
-"""How an event records where each of its facts comes from (C120).
+"""The key `origins` of an event: where each of its facts comes from (C120).
 
 The key `origins` maps the name of another key to one entry for each of its values, in the same order:
 
     origins:
       this_session: 12 2026-01-10T13:03:52.123Z, 14 2026-01-10T13:05:00.000Z by amber-1f observed at 1a2b3c
 
-An entry holds the sequence number of the fact in its session, and its time. These follow if they differ from
-what the event implies: the author, the provenance, and the last commit at that time. Readers of other keys
-skip `origins`; entries that do not fit their key are ignored, and so are words that are not known.
+An entry holds the sequence number of the fact in its session, and its time. The author, the provenance, and
+the last commit at that time follow if they differ from what the event implies. Readers of other keys skip
+`origins`; invalid entries and unknown words are ignored.
 
-A decision, and a retraction of one, also tells what it replaces, `-` for nothing, and one that is carried on
-tells which statement it repeats (C162):
+An entry of a decision, or of its retraction, also says what it replaces (`-` for nothing). A decision that is
+carried on also names the statement it repeats (C162):
 
     origins:
       decisions: 9 2026-01-10T13:03:52.123Z by amber-1f of s-1f:4 replaces s-7c:12;0123456789abcdef
@@ -58,7 +58,7 @@ class Origin(NamedTuple):
 
     @property
     def members(self) -> tuple[tuple[str, str], ...]:
-        """The further members that it gives the fact."""
+        """The further members for the fact."""
         return (*write_carried(self.carried), *write_replaced(self.replaces))
 
 
@@ -84,7 +84,7 @@ def _render(fact: Fact, agent: str) -> str:
 
 
 def parse_origins(pairs: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[Origin | None]]:
-    """Read where the facts under each key come from; None for an entry that does not fit."""
+    """Read where the facts under each key come from; None for an invalid entry."""
     return {key: [_parse(entry) for entry in text.split(", ")] for key, text in pairs}
 
 

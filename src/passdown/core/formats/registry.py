@@ -1,4 +1,4 @@
-"""Every document format that Passdown reads: how to recognise, read, repair and show it."""
+"""All document formats that Passdown reads: how to recognise, read, repair and show them."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -56,14 +56,14 @@ class Format:
         return self.render(self.sample)
 
     def schema(self) -> dict[str, object]:
-        """Return the JSON Schema of what a check returns for such a document."""
+        """Return the JSON Schema of a document's fields as `check` returns them."""
         return schema_of(type(self.sample), self.title, self.doc)
 
 
 LEDGER: Final = Format(
     name="ledger",
     title="Live ledger",
-    doc="The running account one session keeps of itself: goal, done, now, next. Local, ignored by git.",
+    doc="The running record of one session: goal, done, now, next. Local, ignored by git.",
     version=ledgers.VERSION,
     paths=(f"{layout.LEDGERS}/{layout.LEDGER}", f"{layout.LEDGERS}/<agent>/{layout.LEDGER}"),
     parse=ledgers.parse_ledger,
@@ -95,7 +95,7 @@ EVENT: Final = Format(
 VIEW: Final = Format(
     name="view",
     title="View",
-    doc="All events merged into one document; it may be deleted and rebuilt, never edited.",
+    doc="All events merged into one document. Can be deleted and rebuilt; do not edit it.",
     version=views.VERSION,
     paths=(layout.VIEW, f"{layout.RUNTIME}/{layout.CURRENT}"),
     parse=views.parse_view,
@@ -105,7 +105,7 @@ VIEW: Final = Format(
 SESSION_STATE: Final = Format(
     name="session-state",
     title="Session state",
-    doc="Where one session stands, for tools that read JSON. Local, ignored by git.",
+    doc="The state of one session, for tools that read JSON. Local, ignored by git.",
     version=state_file.VERSION,
     paths=(layout.session_state(layout.RUNTIME, "<agent>"),),
     parse=state_file.parse_session_state,
@@ -139,7 +139,7 @@ JOURNAL: Final = Format(
 ADDRESSED_HANDOFF: Final = Format(
     name="handoff",
     title="Addressed handoff",
-    doc="What one agent hands to another, who is shown it when it starts. Local; deleted after 24 hours.",
+    doc="A text from one agent to another, shown when that one starts. Local; deleted after 24 hours.",
     version=addressed_handoffs.VERSION,
     paths=(f"{layout.RUNTIME}/{layout.handoff_name('<from>', '<to>')}",),
     parse=addressed_handoffs.parse_addressed_handoff,
@@ -159,7 +159,7 @@ LOOP: Final = Format(
 CHANGE_STATE: Final = Format(
     name="change-state",
     title="Change state",
-    doc="How far a change is, and what a person has approved. Shared; people edit it.",
+    doc="The progress of a change, and what a person has approved. Shared; people edit it.",
     version=change_states.VERSION,
     paths=(layout.change_state(layout.LOOPS, "<change>"),),
     parse=change_states.parse_change_state,
@@ -230,7 +230,9 @@ def find_format(name: str) -> Format:
     for known in FORMATS:
         if known.name == name:
             return known
-    raise UsageError(f"there is no format {name}", hint="known are " + ", ".join(one.name for one in FORMATS))
+    raise UsageError(
+        f"there is no format {name}", hint="use one of " + ", ".join(one.name for one in FORMATS)
+    )
 
 
 def recognise(path: str, text: str) -> Format | None:
@@ -240,7 +242,7 @@ def recognise(path: str, text: str) -> Format | None:
     2. Our footer: a view.
     3. The keys of the front matter.
     4. The title.
-    5. The path, for a document too broken to tell.
+    5. The path, for a document that is too damaged.
     """
     head = text[:65_536]
     if _JSON_START.match(head):  # 1
@@ -268,7 +270,7 @@ def _by_path(path: str) -> Format | None:
 
 
 def judge_path(found: Format, path: str, document: AnyDocument) -> Iterator[Problem]:
-    """Find problems with the location of a document."""
+    """Find problems with the path of a document."""
     posix = path.replace("\\", "/")
     name = posix.rpartition("/")[2]
     if found is EVENT and re.search(r"handoffs/(?!events/)[^/]+/events/", posix):
@@ -277,7 +279,7 @@ def judge_path(found: Format, path: str, document: AnyDocument) -> Iterator[Prob
         hint = "use the Ledger section of a stream document instead"
         yield warning(1, "path", "separate ledger files are deprecated", hint)
     if re.fullmatch(r"ledger-[^/]+\.md", name):
-        yield warning(1, "path", "ledgers per agent were replaced by events", "publish an event")
+        yield warning(1, "path", "ledgers per agent were replaced by events", "publish an event instead")
     if isinstance(document, events.Event):
         yield from _judge_event_name(name, document)
 
@@ -290,4 +292,4 @@ def _judge_event_name(name: str, event: events.Event) -> Iterator[Problem]:
     if event.agent is not None and named.agent not in {event.agent, fold_id(event.agent)}:
         yield warning(1, "agent", f"is {event.agent[:40]}, but the file is named for {named.agent[:40]}")
     if event.ts is not None and abs(event.ts - named.at) > timedelta(seconds=1):
-        yield warning(1, "ts", "differs from the time in the file's name")
+        yield warning(1, "ts", "differs from the time in the file name")

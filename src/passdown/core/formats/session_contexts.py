@@ -1,7 +1,7 @@
-"""The anchored context: `.conductor/session-context.md`, what a later session of one agent needs (S4, G10).
+"""The anchored context, `.conductor/session-context.md`: what a later session of an agent needs (S4, G10).
 
-Its first line is a comment with its version. What is marked [PRESERVE] is never shortened and never empty;
-`core.work.session_contexts` shortens the rest.
+Its first line is a comment with its version. Sections marked [PRESERVE] are never shortened and never empty;
+`core.work.session_contexts` shortens the others.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ CONSTRAINTS: Final = "Constraints & Ruled-Out"
 RULED_OUT: Final = "RULED_OUT: "
 CONSTRAINT: Final = "CONSTRAINT: "
 WHY: Final = " -- "
-"""Stands between a constraint and its reason."""
+"""Separates a constraint from its reason."""
 
 _MARKED: Final = pattern(r"\ufeff?<!--[ \t]*session-context v(?P<version>[0-9]{1,9})[ \t]*-->")
 _PRESERVE: Final = "[PRESERVE]"
@@ -67,11 +67,13 @@ class SessionContext:
         tuple[str, ...], "Changed files: the last 20, and how many more.", in_section("Files Modified")
     ] = ()
     questions: Annotated[
-        tuple[str, ...], "What is open; what is done is left out.", in_section("Open Questions \\ TODOs")
+        tuple[str, ...],
+        "Open questions and to-dos; finished ones are left out.",
+        in_section("Open Questions \\ TODOs"),
     ] = ()
     state: Annotated[str, "Where the work is, in two or three sentences.", in_section("Current State")] = ""
     next_steps: Annotated[
-        tuple[str, ...], "The first five.", in_section("Next Steps", ListOf(str, str, mark="1. "))
+        tuple[str, ...], "The first five next steps.", in_section("Next Steps", ListOf(str, str, mark="1. "))
     ] = ()
     unknown: Annotated[tuple[Unknown, ...], "Text that no field holds, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
@@ -79,13 +81,13 @@ class SessionContext:
 
 
 def find_empty(context: SessionContext) -> str:
-    """Return the first section that must not be empty and is; an empty string if there is none."""
+    """Return the first section that is empty but must not be; an empty string if there is none."""
     preserved = ((INTENT, context.intent), (CONSTRAINTS, context.constraints))
     return next((name for name, lines in preserved if not any(map(says_something, lines))), "")
 
 
 def says_something(line: str) -> bool:
-    """Return whether a line has a text beside its label; a placeholder is none."""
+    """Return whether a line has a text beside its label; a placeholder does not count."""
     _, rest = split_tick(line)
     text = rest.partition(":")[2] if rest.partition(":")[0].strip() in _LABELS else rest
     return bool(text.strip()) and not is_placeholder(text)
@@ -95,16 +97,16 @@ _LABELS: Final = frozenset({"Goal", "Why", "Success criteria", RULED_OUT.strip("
 
 
 def _judge(text: str, context: SessionContext) -> Iterator[Problem]:
-    """Check the contract: the version comes first, and what is preserved says something."""
+    """Check that the version comes first, and that preserved sections are not empty."""
     if _MARKED.match(text) is None:
         yield warning(1, "version", "is not the first line", f"write `{MARK}`", fixable=True)
     for name, lines in ((INTENT, context.intent), (CONSTRAINTS, context.constraints)):
         count = sum(map(says_something, lines))
         line = heading_line(text, name)
         if not count:
-            yield error(line, name, "is empty", "say at least one thing: a context without it misleads")
+            yield error(line, name, "is empty", "write at least one line: a context without it misleads")
         elif count < _FEW:
-            yield warning(line, name, "says one thing only")
+            yield warning(line, name, "has only one line")
 
 
 FORMAT: Final = BareDocumentFormat(
@@ -129,18 +131,18 @@ def parse_session_context(text: str) -> SessionContext:
 
 
 def render_session_context(context: SessionContext) -> str:
-    """Write a context; a new one begins with its version."""
+    """Write a context; a new one starts with its version."""
     text = FORMAT.render(context)
     return text if context.source is not None else f"{MARK}\n\n{text}"
 
 
 def mark_session_context(text: str) -> str:
-    """Put the version first, where a text does not begin with it."""
+    """Put the version first, unless the text already starts with it."""
     return text if _MARKED.match(text) else f"{MARK}\n\n{text}"
 
 
 def is_damaged(context: SessionContext) -> bool:
-    """Return whether a text is no context any more: it has marks of a merge, or none of the sections."""
+    """Return whether a text is no longer a context: it has conflict markers, or none of the sections."""
     said = (context.track, context.intent, context.constraints, context.decisions, context.files)
     rest = (context.questions, context.state, context.next_steps)
     is_foreign = bool(context.unknown) and not any((*said, *rest))

@@ -43,7 +43,7 @@ class SessionState:
 
 
 def read_preferred_mode(data: bytes) -> str:
-    """Read the user's preferred mode from `preferences.json`; empty if it names none that is valid."""
+    """Read the user's preferred mode from `preferences.json`; empty if there is no valid one."""
     try:
         found: object = json.loads(data)
     except (ValueError, RecursionError):
@@ -56,9 +56,9 @@ def read_preferred_mode(data: bytes) -> str:
 def choose_mode(asked: str, preferred: str, *, is_shared: bool) -> str:
     """Choose the mode that a new session keeps until its end (C107).
 
-    1. What was asked for.
-    2. What the user prefers in this checkout.
-    3. Several agents, if the session shares the project with others: through a server, or in this clone.
+    1. The requested mode.
+    2. The user's preference in this checkout.
+    3. Several agents, if the session shares the project with others, through a server or in this clone.
     4. One agent.
     """
     return asked or preferred or (Mode.MULTI.value if is_shared else USUAL_MODE)
@@ -69,7 +69,7 @@ render_session_state: Final = FORMAT.render
 
 
 def parse_session_state(text: str) -> SessionState:
-    """Read a session state file; unknown members, and those that do not fit, are kept.
+    """Read a session state file; unknown and invalid members are kept.
 
     Raises `FormatError` if it is not a JSON object, too large, or newer than this reader.
     """

@@ -25,7 +25,7 @@ from passdown.records import field, record
 
 VERSION: Final = 1
 LEDGER: Final = "Ledger/"
-"""What stands before the name of a section of the Ledger section."""
+"""The prefix of the names of sections in the Ledger section."""
 _TITLE: Final = "Work Stream:"
 ALLOCATIONS: Final = ("conservative", "balanced", "aggressive")
 
@@ -102,10 +102,10 @@ class Checkpoint:
     """The Checkpoints section of a resumable agent."""
 
     agent: Annotated[str, "The agent that does the work.", in_label("Agent", required=False, trail="\n")] = ""
-    task: Annotated[str, "What it works on.", in_label("Task", required=False, trail="\n")] = ""
-    started: Annotated[datetime | None, "When it began.", in_label("Started", required=False, trail="\n")] = (
-        None
-    )
+    task: Annotated[str, "The task it works on.", in_label("Task", required=False, trail="\n")] = ""
+    started: Annotated[
+        datetime | None, "When it started.", in_label("Started", required=False, trail="\n")
+    ] = None
     last_updated: Annotated[
         datetime | None, "When it last wrote.", in_label("Last Updated", required=False)
     ] = None
@@ -135,14 +135,14 @@ class Stream:
     branch: Annotated[str | None, "The git branch on which it was created.", in_key(required=True)] = None
     status: Annotated[str | None, "`active` while the work continues.", in_key(required=True)] = None
     title: Annotated[str, "`Work Stream: <name>`."] = ""
-    updated: Annotated[
-        datetime | None, "Time of the last save; every save sets it.", in_label("Ledger/Updated", trail="\n")
-    ] = None
+    updated: Annotated[datetime | None, "Time of the last save.", in_label("Ledger/Updated", trail="\n")] = (
+        None
+    )
     goal: Annotated[str, "What counts as success, in one line.", in_label("Ledger/Goal", trail="\n")] = ""
     ledger_branch: Annotated[str, "The git branch of the work.", in_label("Ledger/Branch", trail="\n")] = ""
     test: Annotated[str, "The command that tests it.", in_label("Ledger/Test")] = ""
     now: Annotated[
-        str, "The present step.", in_section("Ledger/Now", NOW_LIST, required=False, spills="next")
+        str, "The current step.", in_section("Ledger/Now", NOW_LIST, required=False, spills="next")
     ] = ""
     this_session: Annotated[
         tuple[str, ...], "Finished work.", in_section("Ledger/This Session", ListOf(str, str, tick="[x]"))
@@ -198,7 +198,7 @@ def _judge(text: str, stream: Stream) -> Iterator[Problem]:
     for pair in stream.resolved:
         if pair.key == "resource_allocation" and pair.value not in ALLOCATIONS:
             hint = "use one of " + ", ".join(ALLOCATIONS)
-            shown = f"resource_allocation is {pair.value[:40]}"
+            shown = f"has the unknown resource_allocation {pair.value[:40]}"
             yield warning(
                 key_line(text, "- resource_allocation"), "Ledger/Workflow State/Resolved", shown, hint
             )
@@ -208,8 +208,10 @@ def _judge(text: str, stream: Stream) -> Iterator[Problem]:
             yield warning(heading_line(text, "Unknowns", unknown), "Ledger/Workflow State/Unknowns", shown)
     name = stream.session_name
     if name is not None and not is_stream_name(name):
-        hint = f"use kebab case, like {kebab(name)}"
-        yield warning(key_line(text, "session_name"), "session_name", f"is {name[:40]}", hint)
+        hint = f"use lower-case words joined by `-`, like {kebab(name)}"
+        yield warning(
+            key_line(text, "session_name"), "session_name", f"is not a valid stream name: {name[:40]}", hint
+        )
     if name is not None and fold_title(stream.title) != fold_title(f"{_TITLE} {name}"):
         shown = f"is {stream.title[:60]!r}" if stream.title else "is missing"
         yield warning(1, "title", shown, f"write `# {_TITLE} {name[:60]}`")
@@ -223,12 +225,12 @@ def _judge_phases(text: str, stream: Stream) -> Iterator[Problem]:
         return
     phase = stream.workflow.phase
     if phase is not None and phase != at_work:
-        shown = f"says phase {phase}, but Phase Status says {at_work} is the first not validated"
+        shown = f"says phase {phase}, but in Phase Status {at_work} is the first that is not validated"
         yield warning(heading_line(text, "Workflow State"), "Ledger/Workflow State", shown)
     now = stream.now.casefold()
     named = [one.phase for one in phases if one.name and one.name.casefold() in now]
     if named and at_work not in named:
-        shown = f"names phase {named[0]}, but Phase Status says {at_work} is the first not validated"
+        shown = f"names phase {named[0]}, but in Phase Status {at_work} is the first that is not validated"
         yield warning(heading_line(text, "Now"), "Ledger/Now", shown)
 
 

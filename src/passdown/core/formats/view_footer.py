@@ -1,4 +1,4 @@
-"""The footer of a view, found without reading the whole document (C64)."""
+"""Reads the footer of a view without reading the whole document (C64)."""
 
 import hashlib
 import re
@@ -16,7 +16,7 @@ _KEY: Final = pattern(r"^[ \t]+(\w+): *\"?([^\"\n]*?)\"?\r?$", re.MULTILINE)
 
 
 class FooterCheck(NamedTuple):
-    """What the footer of a view says, and whether the text above it is unchanged since it was written."""
+    """The footer of a view, and whether the text above it is unchanged since it was written."""
 
     events: str
     renderer: str
@@ -54,8 +54,8 @@ def find_view_owner(data: bytes | None) -> ViewOwner:
 
     1. Ours: the footer at its end matches the text above.
     2. Merged: git joined two views, or left conflict markers in one.
-    3. Edited: our footer is there, but it does not match, or something stands after it.
-    4. Foreign: there is no footer of ours; one that is quoted as code does not count.
+    3. Edited: our footer is there, but it does not match, or there is text after it.
+    4. Foreign: there is no footer of ours; a footer in a code block does not count.
     """
     if data is None:
         return ViewOwner.NOBODY
@@ -69,12 +69,12 @@ def find_view_owner(data: bytes | None) -> ViewOwner:
 
 
 def is_merged(text: str) -> bool:
-    """Return whether a text with our footer was made by a merge: it has two hashes, or conflict markers."""
+    """Return whether a merge made a text with our footer: it has two hashes, or conflict markers."""
     return len(_HASH.findall(text)) > 1 or find_conflict(text) > 0
 
 
 def _has_inner_footer(text: str) -> bool:
-    """Return whether our footer stands anywhere in a text, outside of code and comments."""
+    """Return whether our footer is anywhere in a text, outside of code and comments."""
     found = _INNER.search(text) if "_synthesized:" in text and _HASH.search(text) else None
     if found is None:
         return False

@@ -1,4 +1,4 @@
-"""Where the view is stored: at the tracked path, or at a local one that git ignores."""
+"""Decides where the view is stored: at the tracked path, or at a local one that git ignores."""
 
 from enum import StrEnum
 from typing import Annotated, Final
@@ -6,11 +6,11 @@ from typing import Annotated, Final
 from passdown.records import record
 
 RENDERER: Final = 5
-"""The version of the view's renderer; another version may write different bytes for the same events."""
+"""The version of the view's renderer; another version may write the same events differently."""
 
 
 class ViewPolicy(StrEnum):
-    """The branches on which the view is a tracked file."""
+    """The branches on which git tracks the view."""
 
     INTEGRATION = "integration"
     ALWAYS = "always"
@@ -19,7 +19,7 @@ class ViewPolicy(StrEnum):
 
 @record
 class ViewLocation:
-    """The file that holds the view, and why it is not tracked."""
+    """The file that holds the view, and why it is not tracked, if so."""
 
     path: Annotated[str, "The view's path, relative to the project root."]
     is_tracked: Annotated[bool, "Whether the view is meant to be committed."]

@@ -1,7 +1,7 @@
 """The view `current.md`: all events merged, for people and for tools that read a Ledger section (S2).
 
-The body is a Ledger section like that of a stream, so tools that extract that section can also read the view.
-The footer records the events that it was made from, and the hash of the text above it (C64).
+The body is a Ledger section like that of a stream, so tools that extract such a section can read the view
+too. The footer records the merged events and the hash of the text above it (C64).
 """
 
 import re
@@ -72,11 +72,13 @@ class Earlier:
 
 @record
 class Footer:
-    """The events and the renderer that a view was made with."""
+    """The events and the renderer from which a view was made."""
 
     event_count: Annotated[int | None, "How many events were merged."] = None
     latest_ts: Annotated[datetime | None, "The time of the newest event."] = None
-    generated_at: Annotated[datetime | None, "The same time, so that equal events give equal bytes."] = None
+    generated_at: Annotated[
+        datetime | None, "The same time again, so that equal events give equal bytes."
+    ] = None
     skipped: Annotated[int | None, "How many events could not be merged."] = None
     renderer: Annotated[int | None, "The version of the renderer."] = None
     events_sha256: Annotated[str | None, "The hash of the event set."] = None
@@ -94,19 +96,21 @@ class FurtherSection:
 
 @record
 class View:
-    """The document merged from events; it may be deleted and rebuilt."""
+    """The document merged from events; it can be deleted and rebuilt."""
 
     title: Annotated[str, "The document's title."] = TITLE
     updated: Annotated[datetime | None, "The time of the newest event."] = None
     goal: Annotated[str, "The newest goal."] = ""
-    now: Annotated[str, "The present step, according to the newest event."] = ""
+    now: Annotated[str, "The current step, according to the newest event."] = ""
     this_session: Annotated[tuple[str, ...], "Finished work, newest first."] = ()
     this_session_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
     next: Annotated[tuple[str, ...], "The next steps."] = ()
     next_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
     decisions: Annotated[tuple[Pair, ...], "Decisions by key."] = ()
     decisions_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
-    contested: Annotated[tuple[str, ...], "Decisions of one key that did not know of each other."] = ()
+    contested: Annotated[
+        tuple[str, ...], "Decisions under one key whose writers did not know of each other."
+    ] = ()
     constraints: Annotated[tuple[str, ...], "What is ruled out or must hold."] = ()
     constraints_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
     questions: Annotated[tuple[Question, ...], "Open questions."] = ()
@@ -119,7 +123,8 @@ class View:
     gates_earlier: Annotated[Earlier | None, "The entries that the section leaves out."] = None
     more: Annotated[tuple[FurtherSection, ...], "Facts of further kinds."] = ()
     footer: Annotated[
-        Footer | None, "The events and renderer it was made with; absent in a document that we did not write."
+        Footer | None,
+        "The events and renderer it was made from; None if Passdown did not write the document.",
     ] = None
     unknown: Annotated[tuple[Unknown, ...], "Text that no field holds, verbatim."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
@@ -127,13 +132,13 @@ class View:
 
 
 def sign_line(text: str, author: str, bearer: str, *, is_ended: bool) -> str:
-    """Add to a line of a view whose it is, who carried it on, if anybody did, and whether that one ended."""
+    """Add to a line of a view its author, who carried it on, if anyone, and whether that session ended."""
     carried = f", carried on by {_name(bearer)}" if bearer != author else ""
     return f"{text} (by {_name(author)}{carried}, {'' if is_ended else 'not '}ended)"
 
 
 def unsign_line(text: str) -> str:
-    """Return a line of a view without whose it is."""
+    """Return a line of a view without its author."""
     return _SIGNED.sub("", text)
 
 
@@ -143,7 +148,7 @@ def _name(agent: str) -> str:
 
 
 class BoundedEntries(NamedTuple, Generic[T_co]):
-    """The newest entries of a section, how many it leaves out, and what contradicts them."""
+    """The newest entries of a section, how many it leaves out, and its contradictions."""
 
     items: tuple[T_co, ...] = ()
     earlier: Earlier | None = None
@@ -152,13 +157,13 @@ class BoundedEntries(NamedTuple, Generic[T_co]):
 
 @record(kw_only=False)
 class BoundedList(Generic[T]):
-    """A list whose last lines may say what contradicts an entry, and how many earlier entries there are."""
+    """A list whose last lines may show contradictions and the number of earlier entries."""
 
     items: ListOf[T]
     may_contradict: bool = False
 
     def read(self, content: str, at: PlacePosition) -> PlaceReading[BoundedEntries[T]]:
-        """Read the entries, what contradicts them, and the line about earlier ones."""
+        """Read the entries, the contradictions, and the line about earlier entries."""
         body, newline, last = content.rstrip().rpartition("\n")
         match = _EARLIER.fullmatch(last)
         body = body if match and newline else "" if match else content
@@ -173,7 +178,7 @@ class BoundedList(Generic[T]):
         return PlaceReading(entries, reading.strays, reading.problems)
 
     def write(self, value: BoundedEntries[T]) -> str:
-        """Write the entries, what contradicts them, and the line about earlier ones."""
+        """Write the entries, the contradictions, and the line about earlier entries."""
         line = ""
         if value.earlier:
             command = value.earlier.command
@@ -188,7 +193,7 @@ def _write_millis(name: str, value: datetime | None) -> str:
 
 
 def _write_hash(name: str, value: str | None) -> str:
-    # Always quoted: some readers take a hash of digits and one `e` for a number.
+    # Always quoted, because some readers take a hash of digits and one `e` for a number.
     return f"{name}: {quote(value or '')}\n"
 
 
@@ -233,7 +238,7 @@ _SECTIONS: Final = (
     ("checkpoints", "checkpoints_earlier", _bounded("Checkpoints", _PHASES)),
     ("gates", "gates_earlier", _bounded("Gates", _TEXTS)),
 )
-"""The fields with the entries of a section, and with how many are left out; and the section."""
+"""For each section: the field with its entries, the field with the number left out, and its place."""
 _MORE: Final = MappingProxyType(
     {kind.row.heading: _section(kind.row.heading, BoundedList(_TEXTS)) for kind in FURTHER}
 )
@@ -259,7 +264,7 @@ def parse_view(text: str) -> View:
     keys = read_keys(_dedent(footer["keys"]), _FOOTER_KEYS, line) if footer else None
     problems = [*conflict_problems(text), *found.problems]
     if keys is None:
-        hint = "it is not changed; `passdown synthesize` writes a view next to it"
+        hint = "Passdown leaves it alone; `passdown synthesize` writes a view next to it"
         problems.append(warning(1, FOOTER, "is missing, so this view was not made from events", hint))
         rest = region.after.strip("\r\n")
         kept = [rest] if rest.strip() else []
@@ -293,7 +298,7 @@ _make_footer: Final = cast("Callable[..., Footer]", Footer)
 
 
 def _read_sections(found: ParsedDocument) -> dict[str, object]:
-    """Return the fields that hold entries; a second present step counts as a next one."""
+    """Return the fields that hold entries; a second current step counts as a next step."""
     values: dict[str, object] = {}
     for name, earlier, place in _SECTIONS:
         entries = found.place(place)
@@ -347,14 +352,14 @@ _HEADS: Final = frozenset({f"# {TITLE}", LEDGER.head})
 
 
 class OwnLine(NamedTuple):
-    """A line of a view that no known view has, and the heading that it is under."""
+    """A line of a view that is in no known view, with its heading."""
 
     section: str
     text: str
 
 
 def list_own_lines(text: str, known: Collection[str]) -> Iterator[OwnLine]:
-    """Yield the lines of a view that may be a person's: not in `known`, and not of the frame (C116).
+    """Yield the lines of a view that a person may have written: not in `known`, not in the frame (C116).
 
     The frame is the title, the headings, the footers, the time, the lines about earlier entries and about
     decisions that contradict each other, and conflict markers. It may appear twice in a view that git merged.
@@ -376,6 +381,6 @@ def _is_frame(line: str) -> bool:
 
 
 def render_own_line(line: OwnLine) -> str:
-    """Return a view in which this line is all that is said."""
+    """Return a view with only this line."""
     section = f"{line.section}\n" if line.section else ""
     return f"# {TITLE}\n\n{LEDGER.head}\n{section}{line.text}\n"

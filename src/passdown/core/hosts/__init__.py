@@ -1,1 +1,1 @@
-"""What hosts and Passdown tell each other: hook calls, transcripts, installs, context usage."""
+"""What hosts and Passdown exchange: hook calls, transcripts, installs, context usage."""

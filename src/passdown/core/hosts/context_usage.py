@@ -1,4 +1,4 @@
-"""How full a session's context is, as reported by its host, and what follows from it (C38)."""
+"""How full a session's context is, as its host reports it, and the advice that follows (C38)."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -82,7 +82,7 @@ _ADVICE: Final = MappingProxyType(
 
 
 def render_status(doing: str, percent: int | None, level: ContextLevel) -> str:
-    """Return one short line with the present step and the context level; empty if neither is known."""
+    """Return one short line with the current step and the context level; empty if neither is known."""
     full = "" if percent is None else f"context {percent} %{_ADVICE[level]}"
     head = "passdown: "
     between = " | " if full else ""

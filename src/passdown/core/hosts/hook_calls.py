@@ -1,11 +1,11 @@
-"""The points at which a host calls us, what it sends, and what we reply."""
+"""The points at which a host calls Passdown, what it sends, and the reply."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
 class HookPoint(StrEnum):
-    """The point in the life of a session at which a host calls."""
+    """The point in a session's life at which a host calls."""
 
     START = "start"
     PROMPT = "prompt"
@@ -18,7 +18,7 @@ class HookPoint(StrEnum):
 
 
 class HookCall(NamedTuple):
-    """What a host sends when it calls; a value that it does not send is empty."""
+    """The data that a host sends with a call; a value that it does not send is empty."""
 
     point: HookPoint
     event: str
@@ -27,13 +27,13 @@ class HookCall(NamedTuple):
     """The host's id for the session."""
     cwd: str
     cause: str = ""
-    """Why it starts or ends: startup, resume, clear, compact, fork, logout, …"""
+    """Why the session starts or ends: startup, resume, clear, compact, fork, logout, …"""
     transcript: str = ""
     subagent: str = ""
     """The host's id for the subagent that calls; empty for the session's own agent."""
     subagent_type: str = ""
     message: str = ""
-    """What a subagent that ends said last."""
+    """The last message of a subagent that ends."""
     paths: tuple[str, ...] = ()
     """The files that the tool would change, as the host names them; a relative path starts at `cwd`."""
     command: str = ""
@@ -48,11 +48,11 @@ class HookReply(NamedTuple):
     notice: str = ""
     """What the user sees."""
     refusal: str = ""
-    """Why the tool must not run, for the model; only a call before a tool can be refused."""
+    """Why the tool must not run, for the model to read; only a call before a tool can be refused."""
 
 
 FORK = "fork"
 GOES_ON = frozenset({"clear", "compact"})
-"""The causes that begin another conversation of the same session, which may have another id (C52, C153)."""
+"""The causes that start a new conversation in the same session, possibly under a new id (C52, C153)."""
 KEPT_BY = GOES_ON | {"resume"}
-"""The causes of an end after which our session stays: the host goes on with it, or may come back to it."""
+"""The causes of an end that do not end our session: the host continues it, or may come back to it."""

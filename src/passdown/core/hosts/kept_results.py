@@ -1,12 +1,12 @@
-"""The results of subagents in a session's journal: what was returned, and what became of it.
+"""The results of subagents in a session's journal: what each subagent returned, and whether it was applied.
 
-1. A result is taken once, with all that it says; one that asks for nothing is only noted, and one that cannot
-   be read is kept as malformed.
-2. Before the first try to apply it, a line has an operation's id for each of its updates, so that each acts
-   once, however often it is tried.
-3. After each try of an update a line has the outcome. One that was refused is tried again under another id,
-   one of which nobody knows under the same. When all are done, a line says that it is applied.
-4. A result that was dropped is not applied any more.
+1. A result is recorded once, in full. A result without task updates is only noted, and an unreadable one is
+   kept as malformed.
+2. Before the first attempt to apply it, a line records an operation id for each of its updates, so that each
+   update acts once, however often it is tried.
+3. After each attempt, a line records the outcome. An update that was refused is tried again under a new id;
+   one whose outcome is unknown, under the same id. Once all are done, a line says that the result is applied.
+4. A dropped result is never applied.
 """
 
 import json
@@ -23,7 +23,7 @@ from passdown.core.problems import Malformed
 from passdown.records import field, record, replace
 
 DONE: Final = "done"
-"""The outcome of an update that was applied; any other says why it was not."""
+"""The outcome of an update that was applied; any other outcome is the reason why it was not."""
 
 
 class ResultStep(StrEnum):
@@ -39,7 +39,7 @@ class ResultStep(StrEnum):
 
 
 class ResultState(StrEnum):
-    """How a result stands."""
+    """The state of a result."""
 
     WAITING = "waiting"
     APPLIED = "applied"
@@ -54,39 +54,39 @@ _OPEN: Final = frozenset({ResultState.WAITING, ResultState.MALFORMED})
 
 @record
 class KeptResult:
-    """A result of a subagent, as the journal has it."""
+    """A subagent's result as recorded in the journal."""
 
-    id: Annotated[str, "The hash of what it says."]
-    at: Annotated[datetime, "When it was taken."]
-    state: Annotated[ResultState, "How it stands."] = ResultState.WAITING
-    result: Annotated[SubagentResult | None, "What it says; None if it cannot be read."] = None
+    id: Annotated[str, "The hash of its content."]
+    at: Annotated[datetime, "When it was recorded."]
+    state: Annotated[ResultState, "Its state."] = ResultState.WAITING
+    result: Annotated[SubagentResult | None, "Its content; None if it cannot be read."] = None
     problems: Annotated[tuple[str, ...], "What could not be understood."] = ()
-    subagent: Annotated[str, "The host's id for the subagent; empty if a file told."] = ""
-    operations: Annotated[Mapping[int, str], "The operations that were begun, by position (2)."] = field(
-        default_factory=dict[int, str]
-    )
-    outcomes: Annotated[Mapping[int, str], "What came of the updates that were tried, by position."] = field(
-        default_factory=dict[int, str]
+    subagent: Annotated[str, "The host's id for the subagent; empty if the result came from a file."] = ""
+    operations: Annotated[
+        Mapping[int, str], "The ids of the operations that apply the updates, by position (2)."
+    ] = field(default_factory=dict[int, str])
+    outcomes: Annotated[Mapping[int, str], "The outcomes of the updates that were tried, by position."] = (
+        field(default_factory=dict[int, str])
     )
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody has to do something about it."""
+        """Whether it still has to be applied, fixed or dropped."""
         return self.state in _OPEN
 
     @property
     def updates(self) -> tuple[TaskUpdate, ...]:
-        """What it asks for."""
+        """The task updates that it asks for."""
         return self.result.updates if self.result else ()
 
     @property
     def left(self) -> Sequence[int]:
-        """The positions of the updates that are not done."""
+        """The positions of the updates that are not applied yet."""
         return [at for at in range(len(self.updates)) if self.outcomes.get(at) != DONE]
 
 
 def fold_results(facts: Iterable[Fact]) -> dict[str, KeptResult]:
-    """Say how each result stands, from the facts of journals in their order."""
+    """Return the state of each result, from the facts of journals in their order."""
     found: dict[str, KeptResult] = {}
     for fact in facts:
         if fact.kind == FactKind.RESULT.value and fact.text in set(ResultStep):
@@ -146,22 +146,22 @@ Members = tuple[tuple[str, str], ...]
 
 
 def members_of_result(result: SubagentResult, subagent: str) -> Members:
-    """Return the further members of the line that takes a result."""
+    """Return the further members of the line that records a result."""
     return _members(result=as_data(result), problems=list(result.problems), subagent=subagent)
 
 
 def members_of_malformed(problem: str, subagent: str) -> Members:
-    """Return the further members of the line that keeps what cannot be read."""
+    """Return the further members of the line that records an unreadable result."""
     return _members(problems=[problem], subagent=subagent)
 
 
 def members_of_begin(operations: Mapping[int, str]) -> Members:
-    """Return the further members of the line before the first try."""
+    """Return the further members of the line before the first attempt."""
     return _members(operations={str(at): op for at, op in operations.items()})
 
 
 def members_of_try(at: int, outcome: str, *, is_unsure: bool = False) -> Members:
-    """Return the further members of the line after a try."""
+    """Return the further members of the line after an attempt."""
     return (("update", dump(at)), *_members(outcome=outcome, unsure=is_unsure))
 
 

@@ -1,17 +1,17 @@
 """Turns observations into new facts of a session, each recorded once (C60, C61).
 
-1. An observation that a journal line already records is not recorded again: the line names its source.
+1. Each journal line names the source of its observation, so that no observation is recorded twice.
 2. A file that was read, a commit, a plan item with its status, and a command with its exit code are recorded
-   once, however often they are observed. A test is recorded each time it was run, because the last result
-   counts, and an edited file each time, because a result is older than the edits after it (C121).
+   once, however often they are observed. A test is recorded each time it ran, because the last result
+   counts, and a file each time it was edited, because an edit makes earlier test results outdated (C121).
 3. Files are recorded by their paths from the project root, also in the command of a test. Files outside the
    project, git's own files, and the session's own documents are not recorded.
-4. If no goal is stated, it is the first prompt; if the present step is not stated, it is the last prompt,
+4. If no goal is stated, the first prompt is the goal; if no current step is stated, the last prompt is it,
    unless that is the goal.
-5. A commit that git also has is verified.
-6. A task that the session claimed with the tracker's own command is the one it works on, until it closes it.
-7. Of what the agent said, only its last words are recorded; they stay on the machine (C135).
-8. Characters that move the cursor or are invisible are escaped: the text may come from anywhere.
+5. A commit that git also has counts as verified.
+6. A task that the session claimed with the tracker's own command is its current task until it closes it.
+7. Of the agent's messages, only the last one is recorded, and it stays on the machine (C135).
+8. Characters that move the cursor or are invisible are escaped, because the text may come from anywhere.
 """
 
 import json
@@ -36,7 +36,7 @@ _CLAIMED: Final = "claimed"
 
 
 class NewObservation(NamedTuple):
-    """A fact that has not been written yet, and the source of the observation."""
+    """A fact to record, and the source of its observation."""
 
     said: NewFact
     ref: str
@@ -47,17 +47,17 @@ class NewObservation(NamedTuple):
 class ObservationContext:
     """Where a session works, and what git knows about it."""
 
-    roots: Annotated[tuple[str, ...], "The project root, by every path that leads there."]
+    roots: Annotated[tuple[str, ...], "The project root, as every path that leads to it."]
     own: Annotated[tuple[str, ...], "Our own folders, relative to the root."] = ()
-    commits: Annotated[tuple[str, ...], "The commits made here since the session began."] = ()
+    commits: Annotated[tuple[str, ...], "The commits made here since the session started."] = ()
     files: Annotated[
         tuple[str, ...], "The files that git has seen change since then, relative to the root."
     ] = ()
-    words: Annotated[str, "What the agent said last."] = ""
+    words: Annotated[str, "The agent's last message."] = ""
 
 
 def refs_of(lines: Iterable[JournalLine]) -> set[str]:
-    """Return the sources that lines record (1)."""
+    """Return the sources that journal lines name (1)."""
     found = (value for line in lines for name, value in line.fact.others if name == REF)
     return {text for value in found if isinstance(text := json.loads(value), str)}
 
@@ -65,7 +65,7 @@ def refs_of(lines: Iterable[JournalLine]) -> set[str]:
 def find_new_facts(
     account: Account, refs: Collection[str], seen: Sequence[Observation], on: ObservationContext
 ) -> Sequence[NewObservation]:
-    """Return the facts that a session did not know yet."""
+    """Return the facts that a session has not recorded yet."""
     telling = _NewFacts(account, on)
     done = set(refs)
     for one in seen:
@@ -77,8 +77,9 @@ def find_new_facts(
     seen_done, telling.told = telling.told, []
     for path in on.files:
         telling.take_file(FactKind.FILE, path, f"git {path}")
-    # Facts derived from prompts come before them: if a crash cuts off the prompts, both are found again. Git
-    # does not tell when a file was edited; no test is outdated because of it.
+    # Facts derived from prompts come before the prompts: if a crash cuts off the prompts, both are found
+    # again. Files that only git reports come before the tests: git does not tell when they were edited, so
+    # they must not make a test result outdated.
     told = [*_aims(account, telling.prompts), *telling.told, *seen_done]
     if on.words and cut_words(on.words) not in {fact.text for fact in account.of(FactKind.WORDS)}:  # 7
         told.append(NewObservation(NewFact(FactKind.WORDS, on.words), ""))
@@ -86,12 +87,12 @@ def find_new_facts(
 
 
 def cut_words(text: str) -> str:
-    """Cut what an agent said to what is kept of it (C135)."""
+    """Cut an agent's message to the length that is kept (C135)."""
     return text if len(text) <= WORDS_CHARS else f"{text[: WORDS_CHARS - 1]}…"
 
 
 def _aims(account: Account, prompts: Sequence[str]) -> Iterator[NewObservation]:
-    """Yield the goal and the present step from prompts, unless they are stated (4)."""
+    """Yield the goal and the current step from prompts, unless they are stated (4)."""
     if not prompts:
         return
     goal = account.goal.text if account.goal else ""
@@ -154,7 +155,7 @@ class _NewFacts:
                     self.told.append(NewObservation(item, one.ref))
 
     def take_file(self, kind: FactKind, path: str, ref: str) -> None:
-        """Record a file, unless it does not concern the project (3)."""
+        """Record a file if it belongs to the project (3)."""
         if self._is_concerned(path):
             self._tell_once(NewFact(kind, one_line(path)), ref)
 
@@ -175,7 +176,7 @@ class _NewFacts:
     def _take_task(self, one: Observation) -> None:
         """Bind the session to a task that it claimed, and unbind it from one that it closed (6).
 
-        What changes nothing is told as well: a transcript may be read again, and then it would.
+        This is recorded even if nothing changes: otherwise reading the transcript again could change it.
         """
         if one.status == _CLAIMED:
             self.task = one.text

@@ -1,6 +1,6 @@
 """The permission rules in a host's settings: added as text, and removed again (C71).
 
-A rule is recognised by its text. One that was there before the install is the user's and stays.
+Our rules are recognised by their text. A rule that was there before the install is the user's and stays.
 """
 
 import json
@@ -16,35 +16,35 @@ VERBS: Final = (
     *("goal", "now", "done", "next", "decide", "rule-out", "ask", "answer", "note"),
     *("brief", "status", "log", "search", "inbox", "msg", "claim", "close", "reserve", "release"),
 )
-"""The commands that record, read and coordinate. Those that run commands of others are not among them."""
+"""The commands that record, read and coordinate; none of them runs a command that someone else wrote."""
 
 _STEP: Final = "  "
 
 
 class SettingsChange(NamedTuple):
-    """Settings with something of ours, or a note that says why it was not added."""
+    """Settings after our change, or a note that says why they were not changed."""
 
     text: str
     note: str = ""
 
 
 def put_rules(text: str, rules: Sequence[str]) -> SettingsChange:
-    """Return settings with our rules behind those that are there.
+    """Return settings with our rules added after the existing ones.
 
-    Raises `Malformed` if they are not a JSON object. Rules in a form that is not known are left as they are.
+    Raises `Malformed` if the settings are not a JSON object. Rules in an unknown form are left alone.
     """
     text = text if text.strip() else "{}\n"
     values = [one.value for one in read_members(text) if one.name == MEMBER]
     value: object = values[0] if values else {}
     there = object_at(value).get(LIST, [])
     if not isinstance(value, dict) or not isinstance(there, list):
-        return SettingsChange(text, "the permission rules have another form; they were not changed")
+        return SettingsChange(text, "the permission rules have an unknown form; they were not changed")
     missing = [rule for rule in rules if rule not in there]
     return SettingsChange(_add(text, (MEMBER, LIST), missing, _STEP) if missing else text)
 
 
 def _add(text: str, path: Sequence[str], rules: Sequence[str], indent: str) -> str:
-    """Add rules to the list under nested names, with a line for each."""
+    """Add rules to the list under nested names, each on its own line."""
     name, *rest = path
     member = next((one for one in read_members(text) if one.name == name), None)
     if member is None:

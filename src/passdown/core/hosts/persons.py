@@ -1,14 +1,14 @@
-"""Whether a person runs a command, or an agent (C122, C154).
+"""Whether a person or an agent runs a command (C122, C154).
 
-It is an agent's if one of these holds, tried in this order; the first one is the reason that is shown.
+The caller is an agent if one of these holds, checked in this order; the first is the reason that is shown.
 
-1. `--session` names the session that speaks.
-2. `PASSDOWN_SESSION` does.
+1. `--session` names a session.
+2. `PASSDOWN_SESSION` names a session.
 3. A variable of a host is set.
-4. A process that started the command, directly or not, is a host, or was started with such a variable.
-5. There is no terminal at which a person could sit.
+4. A parent process, direct or not, is a host, or was started with such a variable.
+5. There is no terminal.
 
-Otherwise it is a person's. An agent that hides the processes it runs in is not recognized.
+Otherwise the caller is a person. An agent that hides its parent processes is not recognised.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,46 +19,50 @@ _ENDINGS: Final = (".exe", ".js", ".mjs", ".cjs")
 
 
 class Ancestor(NamedTuple):
-    """A process that started this one, directly or not, as far as the system tells about it."""
+    """A parent process, direct or not, as far as the system describes it."""
 
     name: str
     words: Annotated[tuple[str, ...], "Its command line."] = ()
-    variables: Annotated[frozenset[str], "The names of variables it was started with, but empty ones."] = (
+    variables: Annotated[frozenset[str], "The names of the non-empty variables it was started with."] = (
         frozenset()
     )
 
 
 class AgentSigns(NamedTuple):
-    """How agents are recognized."""
+    """How agents are recognised."""
 
-    variables: Annotated[Sequence[str], "What is set for commands of agents, Passdown's own first."]
+    variables: Annotated[
+        Sequence[str], "The variables that are set when an agent runs a command, Passdown's own first."
+    ]
     programs: Annotated[frozenset[str], "The names of the programs that agents run in."]
 
 
 class CallerSigns(NamedTuple):
-    """What is known about whoever runs a command."""
+    """What is known about the caller of a command."""
 
-    session: Annotated[str, "What `--session` names; empty without it."]
+    session: Annotated[str, "The value of `--session`; empty without it."]
     variables: Annotated[frozenset[str], "The names of all variables that are set and not empty."]
-    ancestors: Annotated[Iterable[Ancestor], "The nearest first; read only if nothing else decides."]
-    has_terminal: Annotated[bool, "Whether input, output and errors are those of a terminal."]
+    ancestors: Annotated[
+        Iterable[Ancestor], "The parent processes, nearest first; read only if nothing else decides."
+    ]
+    has_terminal: Annotated[bool, "Whether stdin, stdout and stderr are a terminal."]
 
 
 class CommandCaller(NamedTuple):
-    """Who runs a command."""
+    """Whether a person runs a command, and if not, why."""
 
     is_person: bool
-    because: Annotated[str, "Why it is no person, as a clause; empty for a person."] = ""
+    because: Annotated[str, "Why the caller is not a person, as a clause; empty for a person."] = ""
 
 
 def decide_caller(signs: CallerSigns, known: AgentSigns) -> CommandCaller:
-    """Return who runs a command: a person, or not, and why not."""
+    """Return whether a person runs a command, and if not, why."""
     because = next(_find_reasons(signs, known), "")
     return CommandCaller(not because, because)
 
 
 def _find_reasons(signs: CallerSigns, known: AgentSigns) -> Iterator[str]:
-    """Yield why a command is not a person's, in the order of the rule."""
+    """Yield the reasons why the caller is not a person, in the order of the rule."""
     if signs.session:  # 1
         yield f"--session names {signs.session}"
     for name in known.variables:  # 2, 3
@@ -76,7 +80,7 @@ def _find_reasons(signs: CallerSigns, known: AgentSigns) -> Iterator[str]:
 
 
 def _name_programs(process: Ancestor) -> Iterator[str]:
-    """Yield what a process may be called: by the system, by itself, or as the script that it runs."""
+    """Yield the names of a process: by the system, by its command line, and by the script that it runs."""
     yield _plain_name(process.name)
     if not process.words:
         return

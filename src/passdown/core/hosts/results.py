@@ -1,11 +1,12 @@
-"""What a subagent returns to the agent that started it: what it did, and what is to change (R208).
+"""The result that a subagent returns to the agent that started it: its work and its task updates (R208).
 
-A result is read leniently, from anywhere in the last message of a subagent, and is typed all the same:
+A result is read leniently, from anywhere in the last message of a subagent:
 
 1. The last JSON object that has `beadUpdates`, or a `status` and a `summary`, is the result.
-2. What is left out is empty; the reason to close a task is `completed`. Notes may be a list of lines.
-3. A part that cannot be understood is left out and said, and does not stop the others.
-4. A text that has `beadUpdates` but no such object is malformed.
+2. Missing members are empty, except that the reason to close a task is `completed`. Notes may be a list of
+   lines.
+3. A part that cannot be understood is left out and reported; the rest is still read.
+4. A text with `beadUpdates` but without such an object is malformed.
 """
 
 import hashlib
@@ -22,13 +23,13 @@ from passdown.errors import FormatError
 from passdown.records import record, replace
 
 COMPLETED: Final = "completed"
-"""Why a task is closed if the result does not say."""
+"""The reason for closing a task if the result gives none."""
 
 MAX_CHARS: Final = 1_000_000
 """How many characters of a message are read, from its end."""
 
 MAX_RESULT: Final = 120_000
-"""How many characters a result may have as JSON: it must fit a line of the journal."""
+"""How many characters a result may have as JSON; it must fit into a journal line."""
 
 _MAX_UPDATES: Final = 100
 _MAX_FILES: Final = 1_000
@@ -43,14 +44,14 @@ Object = Mapping[str, object]
 
 
 class ResultStatus(StrEnum):
-    """Whether the subagent did what it was asked for (R209)."""
+    """Whether the subagent succeeded (R209)."""
 
     SUCCESS = "success"
     FAILED = "failed"
 
 
 class ResultAction(StrEnum):
-    """What is to be done to a task (R209)."""
+    """The change to a task (R209)."""
 
     CLOSE = "close"
     UPDATE = "update"
@@ -58,27 +59,27 @@ class ResultAction(StrEnum):
 
 @record
 class TaskUpdate:
-    """What a subagent asks for, for one task."""
+    """One task change that a subagent asks for."""
 
     task: Annotated[str, "The task's id."]
     action: Annotated[ResultAction, "Close it, or add notes to it."]
     reason: Annotated[str, "Why it is closed."] = ""
-    notes: Annotated[str, "What is added to its notes."] = ""
+    notes: Annotated[str, "The text to add to its notes."] = ""
 
 
 @record
 class SubagentResult:
-    """What a subagent returned."""
+    """The result that a subagent returned."""
 
-    status: Annotated[ResultStatus, "Whether it did what it was asked for."]
-    summary: Annotated[str, "What it did."] = ""
-    updates: Annotated[tuple[TaskUpdate, ...], "What it asks for."] = ()
-    files: Annotated[tuple[str, ...], "The files it says it changed."] = ()
+    status: Annotated[ResultStatus, "Whether the subagent succeeded."]
+    summary: Annotated[str, "What the subagent did."] = ""
+    updates: Annotated[tuple[TaskUpdate, ...], "The task changes that it asks for."] = ()
+    files: Annotated[tuple[str, ...], "The files that it reports as changed."] = ()
     problems: Annotated[tuple[str, ...], "What could not be understood."] = ()
 
     @property
     def id(self) -> str:
-        """The result's id: a function of what it says, wherever it comes from."""
+        """The result's id; it depends only on the content, not on where the result comes from."""
         text = json.dumps(as_data(self), sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_CHARS]
 
@@ -90,7 +91,7 @@ class SubagentResult:
 
 
 def read_result(text: str) -> SubagentResult | None:
-    """Read the result in a message; None if there is none. Raises `Malformed` for one that cannot be read."""
+    """Read the result in a message; None if there is none. Raises `Malformed` for an unreadable one."""
     text = text[-MAX_CHARS:]
     if not any(f'"{name}"' in text for name in (*_UPDATES, "status")):
         return None
@@ -105,7 +106,7 @@ def read_result(text: str) -> SubagentResult | None:
             raise Malformed(f"is over {MAX_RESULT} characters", "return shorter notes")
         return result
     if any(f'"{name}"' in text for name in _UPDATES):  # 4
-        raise Malformed("is not valid JSON", "return the object on its own, or in a block of JSON")
+        raise Malformed("is not valid JSON", "return the object on its own, or in a JSON code block")
     return None
 
 
@@ -138,7 +139,7 @@ def change_texts(result: SubagentResult, change: Callable[[str], str]) -> Subage
 def _find_objects(text: str) -> Iterator[Object]:
     """Yield the JSON objects in a text that are not part of another, in order.
 
-    A text with many braces that begin no object is not searched to its end.
+    Gives up on a text with many braces that begin no object.
     """
     at = text.find("{")
     tries = 0
@@ -157,7 +158,7 @@ def _read(value: Object) -> SubagentResult:
     problems: list[str] = []
     status = _text(value.get("status")).strip().lower()
     if status not in set(ResultStatus):
-        problems.append(_say("status", status, "is not success or failed; taken as failed"))
+        problems.append(_say("status", status, "is neither success nor failed; treated as failed"))
         status = ResultStatus.FAILED.value
     updates = list(_read_updates(_first(value, _UPDATES), problems))
     files = [one for one in list_at(_first(value, _FILES)) if isinstance(one, str) and one.strip()]
@@ -193,7 +194,7 @@ def _read_update(value: object) -> TaskUpdate:
     task = clean_foreign(cast("str", members["id"]).strip())
     action = _text(members.get("action")).strip().lower()
     if action not in set(ResultAction):
-        raise Malformed(_say("action", action, "is not close or update"))
+        raise Malformed(_say("action", action, "is neither close nor update"))
     notes = _text(members.get("notes"))
     if action == ResultAction.UPDATE and not notes.strip():
         raise Malformed(f"there are no `notes` to add to {task}")
@@ -215,7 +216,7 @@ def _first(value: Object, names: tuple[str, ...]) -> object:
 
 
 def _text(value: object) -> str:
-    """Return a text, or the lines of a list, as far as it can be shown and stored."""
+    """Return a text, or the lines of a list, in a form that can be shown and stored."""
     lines = list_at(value)
     text = "\n".join(one for one in lines if isinstance(one, str)) if lines else value
     return printable(text.replace("\r\n", "\n")) if isinstance(text, str) else ""

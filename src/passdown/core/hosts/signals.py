@@ -1,7 +1,7 @@
-"""Signs that a session gets worse: it repeats itself, or tests fail that passed.
+"""Signs that a session is getting worse: it repeats itself, or tests fail that passed before.
 
-Only what a transcript shows is judged. That work goes backwards, or contradicts a decision, is for the agent
-to notice; no rule of ours could tell.
+Only what a transcript shows is judged. Whether work goes backwards or contradicts a decision is for the agent
+to notice.
 """
 
 from collections import Counter
@@ -15,21 +15,21 @@ from passdown.core.safe_text import one_line
 from passdown.records import record
 
 SEVERAL: Final = 2
-"""How many different signs mean that the session gets worse."""
+"""How many different signs mean that the session is getting worse."""
 
 _LONGEST: Final = 60
 _MOST: Final = 10
 
 
 class SignalKind(StrEnum):
-    """What kind of sign it is."""
+    """The kind of a sign."""
 
     TOOL_REPEAT = "tool_repeat"
     QUALITY_DROP = "quality_drop"
 
 
 class Signal(NamedTuple):
-    """One sign, and what shows it."""
+    """One sign, and its evidence."""
 
     kind: SignalKind
     text: str
@@ -44,7 +44,7 @@ class Degradation:
 
     @property
     def is_degraded(self) -> bool:
-        """Whether there are enough different signs."""
+        """Whether there are enough different signs to warn."""
         return len({one.kind for one in self.signals}) >= SEVERAL
 
 
@@ -54,7 +54,7 @@ NO_SIGNS: Final = Degradation()
 def find_signals(
     seen: Iterable[Observation], before: Mapping[str, str], tests: Iterable[tuple[str, str]]
 ) -> tuple[Signal, ...]:
-    """Return the signs in what a turn did.
+    """Return the signs in a turn.
 
     `before` has the last exit code of each known test, `tests` the tests of this turn with their exit codes.
     """
@@ -66,7 +66,7 @@ def find_signals(
     ]
     last = dict(tests)
     worse = [name for name, code in last.items() if code not in {"", "0"} and before.get(name) == "0"]
-    drops = [Signal(SignalKind.QUALITY_DROP, f"{_short(name)} fails, and passed before") for name in worse]
+    drops = [Signal(SignalKind.QUALITY_DROP, f"{_short(name)} fails but passed before") for name in worse]
     return (*repeats[:_MOST], *drops[:_MOST])
 
 
@@ -85,7 +85,7 @@ def render_degradation(found: Degradation) -> str:
 
 
 def parse_degradation(text: str) -> Degradation:
-    """Read what `render_degradation` wrote; what cannot be read is no sign."""
+    """Read what `render_degradation` wrote, skipping what cannot be read."""
     data = load_object(text)
     signals: list[Signal] = []
     for pair in list_at(data, "signals"):

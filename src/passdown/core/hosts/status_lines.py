@@ -19,7 +19,7 @@ MEMBER: Final = "statusLine"
 VERB: Final = "status-line"
 
 _LISTS: Final = MappingProxyType({"enabledPlugins": PLUGIN_ID, "extraKnownMarketplaces": PLUGIN})
-"""The members in which a host lists plugins, and the name of ours there."""
+"""The members in which a host lists plugins, and the name of our plugin there."""
 
 _OURS: Final = pattern(r'passdown(?:\.exe)?"? status-line\b')
 # The host sends its JSON once, but two commands need it.
@@ -47,7 +47,7 @@ def put_status_line(text: str, line: str, *, can_wrap: bool) -> SettingsChange:
 
     1. If there is none, ours is added.
     2. An existing one is wrapped, if the shell supports that.
-    3. A status line that is not a command is left as it is.
+    3. A status line that is not a command is left alone.
     """
     text = text if text.strip() else "{}\n"
     value = read_settings(text).get(MEMBER)
@@ -58,11 +58,11 @@ def put_status_line(text: str, line: str, *, can_wrap: bool) -> SettingsChange:
     there = object_at(value)
     command = there.get("command")
     if not isinstance(command, str) or there.get("type") != "command":  # 3
-        return SettingsChange(text, "there is a status line of another kind; it was not changed")
+        return SettingsChange(text, "the settings have another kind of status line; it was not changed")
     found = unwrap_command(command)
     inner = command if found is None else found
     if inner and not can_wrap:
-        return SettingsChange(text, "there is already a status line; it was not changed")
+        return SettingsChange(text, "the settings already have a status line; it was not changed")
     wrapped = wrap_command(line, inner)  # 2
     return SettingsChange(
         text if wrapped == command else revise_members(text, {MEMBER: {**there, "command": wrapped}})
@@ -77,7 +77,7 @@ def read_settings(text: str) -> dict[str, object]:
 def undo_settings(text: str, before: str | None, rules: Collection[str] = ()) -> str | None:
     """Return settings without our entries and rules; None if nothing is left of a file that we created.
 
-    The result is based on the previous content: if nobody else changed anything, it is identical to the byte.
+    The result is based on the previous content: if nothing else has changed, it is identical to the byte.
     """
     try:
         old = read_settings(before or "")

@@ -1,4 +1,4 @@
-"""What a subagent must leave to its session: commands that change tasks, claims and handoffs (C84, R211)."""
+"""The commands that a subagent may not run: those that change tasks, claims and handoffs (C84, R211)."""
 
 from types import MappingProxyType
 from typing import Final
@@ -10,7 +10,7 @@ _OURS: Final = "passdown"
 _OUR_VERBS: Final = frozenset({"claim", "close", "task", "takeover", "handoff", "result apply"})
 _READ_ONLY: Final = frozenset({"show", "ready", "list", "blocked", "version", "help"})
 _VALUED: Final = MappingProxyType({_OURS: frozenset[str](), PROGRAM: VALUED})
-"""The options before a verb whose value is the next word."""
+"""The options before a verb that take the next word as their value."""
 
 _RETURN_FORMAT: Final = (
     '{"status": "success", "summary": "…", '
@@ -21,8 +21,8 @@ _RETURN_FORMAT: Final = (
 def find_coordination(command: str) -> str:
     """Return the first program and verb in a command that a subagent must not run, or "" if there is none.
 
-    1. Of the tracker, everything but the verbs that only read.
-    2. Of ours, the verbs that change who works on what.
+    1. The tracker: all verbs except those that only read.
+    2. Passdown: the verbs that change who works on what.
     3. Help, and a program without a verb, may always run.
     """
     for program in find_programs(command):
@@ -37,11 +37,11 @@ def find_coordination(command: str) -> str:
 
 
 def refuse_coordination(program: str, subagent_type: str) -> str:
-    """Tell a subagent what was not run, and what to return instead (R208)."""
+    """Return the message that tells a subagent what was not run, and what to return instead (R208)."""
     who = f"a subagent ({subagent_type})" if subagent_type else "a subagent"
     return (
-        f"Passdown: `{program}` was not run: {who} does not change tasks, claims or handoffs; "
-        "the agent that started it does. End with this object, which that agent applies "
+        f"Passdown: `{program}` was not run: {who} must not change tasks, claims or handoffs; "
+        "only the agent that started it does. Instead, end with this object, which that agent applies "
         '(`status` is "success" or "failed", `action` is "close" or "update"; '
         f"leave out what does not apply):\n{_RETURN_FORMAT}"
     )

@@ -1,7 +1,7 @@
-"""Commands of the tracker that an agent ran by itself: which tasks it claimed or closed with them (R34, R35).
+"""Finds the tasks that an agent claimed or closed with the tracker's own commands (R34, R35).
 
-Only what surely happened counts: the command ended with 0, its exit code is that of the tracker, and the
-output does not say that the task was refused, which some builds do with exit code 0.
+Only certain changes count: the exit code is 0 and belongs to the tracker, and the output does not call the
+task an error, which some builds do with exit code 0.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -13,10 +13,10 @@ from passdown.core.shell_commands import find_programs, find_succeeded
 PROGRAM: Final = "bd"
 CLAIMED: Final = "claimed"
 LEFT: Final = "left"
-"""What became of a task: it is the agent's, or no longer is."""
+"""The states of a task after a command: the agent has it, or no longer has it."""
 
 VALUED: Final = frozenset({"--db", "--actor", "--lock-timeout", "-C", "--directory"})
-"""The options of every verb whose value is the next word."""
+"""The options of every verb that take the next word as their value."""
 _VALUED: Final = VALUED | frozenset(
     [
         *("--acceptance", "--add-label", "-a", "--assignee", "--await-id", "--body-file", "--defer", "-d"),
@@ -54,14 +54,14 @@ def find_verb(words: Sequence[str], valued: Collection[str]) -> str:
 
 
 class ObservedTask(NamedTuple):
-    """What a command did to a task."""
+    """A task, and its state after a command."""
 
     task: str
     state: str
 
 
 class _Call(NamedTuple):
-    """A call of the tracker."""
+    """One call of the tracker."""
 
     verb: str
     tasks: tuple[str, ...]
@@ -72,9 +72,9 @@ class _Call(NamedTuple):
 def find_task_changes(command: str, code: int | None, output: str) -> Iterator[ObservedTask]:
     """Find the tasks that a command claimed or closed.
 
-    1. `update --claim` and `update --status in_progress` claim; so does `ready --claim`, which prints what.
+    1. `update --claim`, `update --status in_progress` and `ready --claim` claim; the last prints the task.
     2. `close`, `unclaim`, and `update` with the status closed or open, end a claim.
-    3. A task that a line of the output calls an error was not changed.
+    3. A task that an error line of the output names was not changed.
     """
     if PROGRAM not in command or code != 0:
         return
@@ -91,7 +91,7 @@ def find_task_changes(command: str, code: int | None, output: str) -> Iterator[O
 
 
 def _judge(call: _Call) -> str:
-    """Return what a call does to its tasks, or "" if it leaves them with whoever has them."""
+    """Return what a call does to its tasks, or "" if nobody claims or loses them."""
     if call.verb in _ENDING:
         return LEFT  # 2
     if call.verb == "ready":

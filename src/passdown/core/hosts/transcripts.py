@@ -1,14 +1,14 @@
-"""What a host's transcript records: prompts, plan items, files, commands, tests, commits, words.
+"""Reads a host's transcript: prompts, plan items, files, commands, tests, commits, messages.
 
-A transcript is a file of JSON lines that a host appends to. It is read in pieces, each from where the last
-one ended. The result does not depend on where the pieces were cut:
+A transcript is a file of JSON lines that a host appends to. It is read in pieces, each starting where the
+last one ended. The result does not depend on where the pieces are cut:
 
-1. A line without a line end is left for the next time.
+1. A line without a line end is left for the next piece.
 2. A line that is not JSON, or of an unknown form, is skipped and counted.
 3. A tool call waits for its result, which may be in a later piece; results are matched by their ids.
 4. A line longer than `MAX_LINE` is skipped, over as many pieces as it takes.
 
-The parts that are specific to a host (which lines matter, and how to read them) are in a `TranscriptReader`.
+What is specific to a host (which lines matter, and how to read them) is in a `TranscriptReader`.
 """
 
 import json
@@ -53,11 +53,11 @@ class Observation(NamedTuple):
     """A unique reference: the id of the line or call, and which part of it."""
     exit: int | None = None
     status: str = ""
-    """The progress of a plan item, or what became of a task."""
+    """The progress of a plan item, or the new state of a task."""
     time: str = ""
-    """When the host wrote the line, as it says so."""
+    """When the host wrote the line, in the host's own form."""
     counted: "CountedTests | None" = None
-    """How many tests pass, as the runner of a test says."""
+    """How many tests pass, as the test runner reports."""
 
 
 class ToolCall(NamedTuple):
@@ -91,7 +91,7 @@ class TranscriptReading(NamedTuple):
     mark: TranscriptMark
     passed_over: int = 0
     words: str = ""
-    """What the agent said last in it; empty if it said nothing, or is a subagent."""
+    """The agent's last message in the piece; empty if there is none, or if it is a subagent's."""
 
 
 @record(frozen=False)
@@ -133,7 +133,7 @@ class TranscriptCollector:
         self.see(FactKind.COMMAND, command, ref, exit=code)
         tests = [*find_tests(command, code)]
         counted = None
-        if len(tests) == 1:  # of several nobody knows whose words they are
+        if len(tests) == 1:  # with several, it is unknown which one printed the counts
             from passdown.core.test_counts import count_tests  # few commands are tests
 
             counted = count_tests(output)
@@ -185,17 +185,17 @@ class TranscriptReader(NamedTuple):
     parts: Callable[[str, TranscriptMark], Sequence[str]]
     """Returns patterns for further files of the same session, those of subagents."""
     has_own_folder: bool = False
-    """Whether the folder of a transcript names it, because the files themselves all have the same name."""
+    """Whether a transcript is named by its folder, because all files have the same name."""
     is_turn_end: Callable[[bytes], bool] | None = None
-    """Returns whether a line shows that we were called at the end of a turn.
+    """Returns whether a line shows that the host called Passdown at the end of a turn.
 
-    Only needed for a host that writes its lines with a delay, after calling us.
+    Only needed for a host that writes its lines with a delay, after the call.
     """
     fullness: Callable[[bytes], int | None] | None = None
-    """Returns how full the context is, in percent, from a line that says so; not every host records it."""
+    """Returns how full the context is, in percent, if the line says so; not every host records it."""
 
     words: Callable[[bytes], str] | None = None
-    """Returns what the agent says in a line; empty for a line of anything or anybody else."""
+    """Returns the agent's message in a line; empty for any other line."""
 
     def bookmark(self, path: str) -> str:
         """Return a name for a transcript that is unique among those of a session and its predecessors."""
@@ -248,12 +248,12 @@ def read_piece(reader: TranscriptReader, data: bytes, mark: TranscriptMark = STA
 
 
 def load_line(line: bytes) -> Object:
-    """Parse a line; an empty object if it is none."""
+    """Parse a line; return an empty object if it is not one."""
     return load_object(line.decode("utf-8", "replace")) or {}
 
 
 def storable(text: str) -> str:
-    """Return a text that can be written to a file; half a surrogate pair becomes a replacement character."""
+    """Return a text that can be written to a file; lone surrogates become replacement characters."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 

@@ -1,7 +1,7 @@
-"""The folders that a host's sandbox may write, in its TOML settings: added as text, and removed again (C158).
+"""The folders to which a host's sandbox may write, in its TOML settings: added as text, and removed (C158).
 
-Whatever way the settings were written, the result is read again: if it does not say what it should, the text
-is left as it is and the user is told what to write.
+The result is always parsed again: if it is not what it should be, the text is left alone and the user is told
+what to write.
 """
 
 import json
@@ -35,10 +35,10 @@ def read_roots(text: str) -> tuple[str, ...] | None:
 
 
 def put_root(text: str, root: str) -> SettingsChange:
-    """Return settings that let the sandbox write to a folder, or say what the user should write.
+    """Return settings that let the sandbox write to a folder, or a note that says what the user should write.
 
-    1. Without a section, ours follows all others.
-    2. A section is given the list, or the list one more folder.
+    1. If there is no section, add ours at the end.
+    2. If there is one, add the list to it, or the folder to the list.
     """
     there = read_roots(text)
     if there is not None and root in there:
@@ -51,11 +51,13 @@ def put_root(text: str, root: str) -> SettingsChange:
         done = _put_into(text, section, root) if section else text  # 2
     if there is not None and _reads(done, (*there, root), text):
         return SettingsChange(done)
-    return SettingsChange(text, f"below [{SECTION}], add {_quote(root)} to {LIST}; it was not changed")
+    return SettingsChange(
+        text, f"add {_quote(root)} to {LIST} under [{SECTION}] yourself; the settings were not changed"
+    )
 
 
 def _reads(text: str, roots: tuple[str, ...], before: str) -> bool:
-    """Return whether settings have these folders, and otherwise say what they said before."""
+    """Return whether settings have these folders and are otherwise unchanged."""
     try:
         is_same = _without_roots(text) == _without_roots(before)
     except tomllib.TOMLDecodeError:
@@ -70,7 +72,7 @@ def _without_roots(text: str) -> dict[str, object]:
 
 
 def _find_section(text: str) -> tuple[int, int] | None:
-    """Return where the lines of the section begin and end."""
+    """Return the offsets where the lines of the section begin and end."""
     header = _HEADER.search(text)
     if header is None:
         return None
@@ -107,7 +109,7 @@ def _quote(root: str) -> str:
 def drop_roots(text: str, roots: Collection[str], before: str) -> str:
     """Return settings without these folders; `before` are the settings before the install.
 
-    A list or a section that only they needed is removed.
+    A list or section that held only these folders is removed.
     """
     mine = read_roots(before) or ()
     for root in roots:
@@ -139,7 +141,7 @@ def _drop_item(listed: str, root: str) -> str:
 
 
 def _drop_section(text: str) -> str:
-    """Remove the section if nothing is left in it, with the empty line before it."""
+    """Remove the section if nothing is left in it, and the empty line before it."""
     header, section = _HEADER.search(text), _find_section(text)
     if header is None or section is None or text[slice(*section)].strip():
         return text

@@ -1,8 +1,8 @@
 """What Passdown costs, by its own measurements: one JSON line for each thing that ran.
 
 A line is ``{"at": "2026-01-11T12:00:00Z", "what": "start", "ms": 31.5, "chars": 1200}``: when, what ran, how
-long it took, how many characters it sent to an agent. A line with an ``event`` is something else and is
-skipped; a line that cannot be read is counted and left out.
+long it took, and how many characters it sent to an agent. A line with an ``event`` is a metric (`metrics`)
+and is skipped; an unreadable line is skipped and counted.
 """
 
 import json
@@ -17,7 +17,7 @@ from passdown.records import record
 
 
 class Measurement(NamedTuple):
-    """One thing that ran."""
+    """One measured run."""
 
     what: str
     ms: float
@@ -26,7 +26,7 @@ class Measurement(NamedTuple):
 
 @record
 class Cost:
-    """The cost of one kind of thing: half of the runs are at most p50, 95 of 100 at most p95."""
+    """The cost of one kind of run: half of the runs cost at most p50, 95 of 100 at most p95."""
 
     what: str
     count: int
@@ -73,7 +73,7 @@ def is_amount(value: object) -> bool:
 
 
 def sum_up(measures: Iterable[Measurement]) -> list[Cost]:
-    """Return the cost of each kind of thing, sorted by name."""
+    """Return the cost of each kind of run, sorted by name."""
     kinds: dict[str, list[Measurement]] = {}
     for one in measures:
         kinds.setdefault(one.what, []).append(one)

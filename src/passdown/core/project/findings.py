@@ -1,4 +1,4 @@
-"""What can be wrong with a project as a whole: each finding has a code, a path and a hint."""
+"""The problems that `passdown doctor` can find in a project, each with a code, a path and a hint."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -90,37 +90,33 @@ def not_set_up() -> Finding:
 
 def odd_settings(warning: str, severity: Severity = Severity.WARNING) -> Finding:
     """A setting is unknown or cannot be read."""
-    return Finding(
-        code=FindingKind.SETTINGS, what=warning, hint="fix the file that it names", severity=severity
-    )
+    return Finding(code=FindingKind.SETTINGS, what=warning, hint="fix it there", severity=severity)
 
 
 def no_server(trouble: str, hint: str, file: str) -> Finding:
-    """Sessions cannot coordinate, because no server is named; `file` is where the user names it."""
+    """Sessions cannot coordinate, because no server is named; the user names it in `file`."""
     return Finding(code=FindingKind.SERVER, what=trouble, hint=hint, where=file)
 
 
 def lost_coordination(lost: str) -> Finding:
-    """The file through which sessions coordinate is not the one that was there before."""
+    """The coordination database is not the one that was there before."""
     what = f"the coordination database {lost}"
-    hint = "run any command that coordinates, such as `passdown status`: it restores what is known"
+    hint = "run `passdown status`, or any other command that coordinates, to restore what is known"
     return Finding(code=FindingKind.COORDINATION, what=what, hint=hint)
 
 
 def restored_coordination(told: str) -> Finding:
-    """That file was restored lately."""
-    hint = (
-        "check with `passdown status` whether anything is missing; this notice stays for three days of work"
-    )
+    """The coordination database was restored recently."""
+    hint = "check `passdown status` for anything missing; this notice goes away after three days of work"
     return Finding(code=FindingKind.COORDINATION, what=told, hint=hint, severity=Severity.WARNING)
 
 
 def not_ignored(paths: Sequence[str], *, is_set_up: bool, has_rules: bool) -> Finding:
-    """Git would commit files that belong to this machine only."""
+    """Git would commit files that belong only to this machine."""
     if not is_set_up:
         hint = "run `passdown init` to write the missing rules"
     elif has_rules:
-        hint = "the rules exist: look for a later ! rule that undoes them; check that `git status` works"
+        hint = "the rules exist: look for a later ! rule that undoes them, and check that `git status` works"
     else:
         hint = f"run {_FIX} to write the missing rules"
     what = f"git does not ignore {', '.join(paths)}"
@@ -129,37 +125,37 @@ def not_ignored(paths: Sequence[str], *, is_set_up: bool, has_rules: bool) -> Fi
 
 
 def tracked(folder: str, paths: Sequence[str]) -> Finding:
-    """Git tracks files that belong to one machine only."""
+    """Git tracks files that belong only to one machine."""
     what = f"git tracks {_few(paths)}"
-    hint = f"it is local: run `git rm -r --cached -- {_quoted(folder)}`, which keeps the file, then commit"
+    hint = f"keep it local: run `git rm -r --cached -- {_quoted(folder)}`, then commit; the file stays"
     return Finding(code=FindingKind.TRACKED, what=what, hint=hint, where=paths[0])
 
 
 def tracked_state(paths: Sequence[str], folder: str) -> Iterator[Finding]:
-    """Git tracks files that would be believed to be state of this machine, so they are ignored (C119)."""
+    """Git tracks files that look like state of this machine; anyone can have committed them (C119)."""
     for path in paths[:_LISTED]:
-        what = f"git tracks {path}, so it is ignored: it may be from anybody"
+        what = f"git tracks {path}, so Passdown ignores it: anyone can have committed it"
         quoted = _quoted(path)
         hint = f"run `git rm -- {quoted}`, or `git rm --cached -- {quoted}` if this machine wrote it"
         yield Finding(code=FindingKind.TRACKED, what=what, hint=hint, where=path)
     more = len(paths) - _LISTED
     if more > 0:
-        what = f"git tracks {_count(more, 'more file')} of local state, which are ignored"
+        what = f"git tracks {_count(more, 'more file')} of local state, which Passdown ignores"
         hint = f"`git ls-files -- {_quoted(folder)}` lists them; remove them with `git rm`, then commit"
         yield Finding(code=FindingKind.TRACKED, what=what, hint=hint, where=paths[_LISTED])
 
 
 def unknown_tracked(folder: str) -> Finding:
-    """It is unknown what git tracks, so no file in the checkout is believed to be state of this machine."""
-    what = f"git does not say which files it tracks, so what is in {folder} is ignored"
-    hint = "check that `git ls-files` works here, and that you can read git's index"
+    """Git does not list what it tracks, so Passdown trusts no state file in the checkout."""
+    what = f"git does not list the files it tracks, so Passdown ignores everything in {folder}"
+    hint = "check that `git ls-files` works here and that you can read git's index"
     return Finding(code=FindingKind.TRACKED, what=what, hint=hint, where=folder)
 
 
 def ignored(paths: Sequence[str], probe: str) -> Finding:
     """Git ignores files that others need; `probe` is the name of such a file."""
     what = f"git ignores {_few(paths)}"
-    hint = f"it should be shared; `git check-ignore --verbose {_quoted(probe)}` shows the rule"
+    hint = f"others need it; `git check-ignore --verbose {_quoted(probe)}` shows which rule ignores it"
     return Finding(code=FindingKind.IGNORED, what=what, hint=hint, where=paths[0])
 
 
@@ -173,13 +169,13 @@ def line_ends(path: str) -> Finding:
 def no_view_merge(path: str, view: str) -> Finding:
     """Git may report conflicts in the view when two clones are merged."""
     hint = f"run {_FIX} to write the rule, and commit {path}"
-    what = f"{path} does not let git merge {view} by union, so a merge can conflict in it"
+    what = f"{path} does not set merge=union for {view}, so a merge can conflict in it"
     return Finding(code=FindingKind.VIEW_MERGE, what=what, hint=hint, where=path, is_fixable=True)
 
 
 def leftovers(paths: Sequence[str]) -> Finding:
     """Killed processes left unfinished writes."""
-    what = f"{_count(len(paths), 'unfinished write')} of killed processes"
+    what = f"{_count(len(paths), 'unfinished write')} left by killed processes"
     hint = f"run {_FIX} to remove {_few(paths)}"
     return Finding(code=FindingKind.LEFTOVERS, what=what, hint=hint, where=paths[0], is_fixable=True)
 
@@ -190,12 +186,12 @@ def leftovers(paths: Sequence[str]) -> Finding:
 def outdated_view(path: str, state: str) -> Finding:
     """The view does not match the events.
 
-    That is a warning where the next step that commits rebuilds it, and nothing but time is lost until then.
+    This is only a warning if the next commit of a session rebuilds the view.
     """
     said = {
         "missing": "is missing",
         "edited": "was edited by hand",
-        "merged": "was merged by git and not regenerated",
+        "merged": "was merged by git and not rebuilt",
         "other-renderer": "was made by another version of Passdown",
     }.get(state, "is older than its events")
     hint = f"run {_FIX} or `passdown synthesize` to rebuild it"
@@ -209,15 +205,15 @@ def outdated_view(path: str, state: str) -> Finding:
 
 
 def foreign_view(path: str) -> Finding:
-    """A document that Passdown did not make is in the view's place."""
+    """The view's path holds a document that Passdown did not write."""
     hint = "run `passdown migrate` to import it as an event; nothing in it is lost"
     return Finding(code=FindingKind.VIEW, what=f"{path} was not made by Passdown", hint=hint, where=path)
 
 
 def kept_view(path: str, count: int) -> Finding:
-    """Somebody wrote lines into a view that no event states."""
-    what = f"{path} has {_count(count, 'line')} that no event states"
-    hint = f"`passdown migrate {_quoted(path)}` publishes what an event can hold; then remove the file"
+    """A copy of a view holds lines that someone wrote by hand and that are in no event."""
+    what = f"{path} has {_count(count, 'line')} that no event has"
+    hint = f"run `passdown migrate {_quoted(path)}` to publish what fits in an event, then remove the file"
     return Finding(code=FindingKind.KEPT_VIEW, what=what, hint=hint, where=path, severity=Severity.WARNING)
 
 
@@ -229,7 +225,7 @@ def altered_events(paths: Sequence[str]) -> Finding:
 
 
 def unread_events(paths: Sequence[str]) -> Finding:
-    """Events cannot be merged."""
+    """Some event files cannot be read, so they are not merged."""
     what = f"{_count(len(paths), 'event file')} skipped, and left out of the view: {_few(paths)}"
     hint = "`passdown view verify` lists them with their problems"
     return Finding(code=FindingKind.EVENTS, what=what, hint=hint, where=paths[0])
@@ -240,7 +236,7 @@ def judge_layout(folder: str, count: int) -> Finding | None:
     if count <= MANY_FILES:
         return None
     what = f"{folder} has {count} files"
-    hint = 'set layout = "day" below [events]: new events then get one folder per day'
+    hint = 'set layout = "day" under [events] to store new events in one folder per day'
     return Finding(code=FindingKind.LAYOUT, what=what, hint=hint, where=folder, severity=Severity.WARNING)
 
 
@@ -248,28 +244,30 @@ def judge_layout(folder: str, count: int) -> Finding | None:
 
 
 def stale_session(agent: str, silent: timedelta, *, has_ended: bool) -> Finding:
-    """A session is over, and the next start has yet to publish what it left: that is how sessions end."""
+    """A session ended or crashed, and its record is not published yet; normally the next start does it."""
     if has_ended:
-        what = f"{agent} ended {age_words(silent)} ago and is not put away yet"
+        what = f"{agent} ended {age_words(silent)} ago; its record is published at the next start"
     else:
         what = f"{agent} was last seen {age_words(silent)} ago and did not end"
-    hint = f"the next start of a session publishes what it left; so does {_FIX}"
+    hint = f"the next session start publishes its record; to do it now, run {_FIX}"
     return Finding(code=FindingKind.SESSION, what=what, hint=hint, severity=Severity.WARNING, is_fixable=True)
 
 
 def strange_ledger(session: str, told: str, used: str) -> Finding:
-    """A journal names a ledger outside of the folder of ledgers."""
-    what = f"the journal of {session} names {one_line(told)[:_LONGEST]} as its ledger, which is not obeyed"
-    hint = f"its ledger is {used}; if you did not change [paths] ledgers, find out who wrote the journal"
+    """A journal names a ledger outside the ledger folder."""
+    what = f"the journal of {session} names {one_line(told)[:_LONGEST]} as its ledger; Passdown ignores that"
+    hint = (
+        f"Passdown uses {used}; if you did not change `ledgers` under [paths], find out who wrote the journal"
+    )
     return Finding(code=FindingKind.JOURNAL, what=what, hint=hint, severity=Severity.WARNING)
 
 
 def damaged_journal(path: str, count: int, problem: str, *, is_known: bool) -> Finding:
-    """Lines of a journal that is still needed cannot be read."""
+    """A journal that is still needed has unreadable lines."""
     what = f"{_count(count, 'line')} of {path} cannot be read"
     hint = f"it {problem}; the other lines are safe, and `passdown end` publishes them"
     if not is_known:
-        hint = f"it {problem} and names no session: look at it, then move it away"
+        hint = f"it {problem} and names no session: look at the file, then move it away"
     return Finding(code=FindingKind.JOURNAL, what=what, hint=hint, where=path)
 
 
@@ -277,8 +275,8 @@ def future_event(event: str, at: datetime) -> Finding:
     """An event is dated so far ahead that new events do not follow its time (C115)."""
     what = f"event {event} is dated {render_seconds(at)}"
     hint = (
-        "it is far ahead, and overrides others until an event names it; "
-        f"if it is wrong, run `passdown event retract {_quoted(event)}`"
+        "it is far ahead and overrides other events until one names it; "
+        f"if the date is wrong, run `passdown event retract {_quoted(event)}`"
     )
     return Finding(code=FindingKind.CLOCK, what=what, hint=hint)
 
@@ -288,7 +286,9 @@ def judge_clock(now: datetime, newest: datetime | None) -> Finding | None:
     if newest is None or not is_older(now, newest, SKEW):
         return None
     what = f"this machine's clock is {age_words(newest - now)} behind the newest event"
-    hint = f"it says {render_seconds(now)}: set it if that is wrong; if not, another machine's clock is ahead"
+    hint = (
+        f"it says {render_seconds(now)}: set it if that is wrong; otherwise another machine's clock is ahead"
+    )
     return Finding(code=FindingKind.CLOCK, what=what, hint=hint)
 
 
@@ -296,22 +296,22 @@ def judge_clock(now: datetime, newest: datetime | None) -> Finding | None:
 
 
 def judge_cache_place(*, is_usable: bool, is_remote: bool) -> CacheHealth:
-    """Return the health of a cache, from whether it can be used and where it is."""
+    """Return the health of a cache."""
     if not is_usable:
         return CacheHealth.UNUSABLE
     return CacheHealth.REMOTE if is_remote else CacheHealth.GOOD
 
 
 def judge_cache(cache: CacheHealth, folder: str) -> Finding | None:
-    """Return a finding if the cache does not work well; that costs only time."""
+    """Return a finding if the cache cannot be used or is not on a local disk; that only costs time."""
     if cache is CacheHealth.GOOD:
         return None
     if cache is CacheHealth.UNUSABLE:
         what = f"the cache in {folder} cannot be used"
-        hint = "everything works, but slower: make sure that it is a folder you can write to, with free space"
+        hint = "everything works, only slower: check that the folder is writable and has free space"
     else:
         what = f"the cache in {folder} is not on a local disk"
-        hint = "everything works, but slower; a checkout on a local disk is faster"
+        hint = "everything works, only slower; a checkout on a local disk is faster"
     return Finding(code=FindingKind.CACHE, what=what, hint=hint, where=folder, severity=Severity.WARNING)
 
 
@@ -325,20 +325,20 @@ def broken_documents(paths: Sequence[str], errors: int) -> Finding:
 def silent_hooks(title: str, host: str, line: str, reason: str) -> Finding:
     """The hooks of a host do not answer."""
     what = f"the hooks of {title} do not answer: {line}: {reason}"
-    hint = f"check that passdown is still installed there; `passdown install {host}` writes the command again"
+    hint = f"check that passdown is still installed there, or run `passdown install {host}` again"
     return Finding(code=FindingKind.HOOKS, what=what, hint=hint)
 
 
 def outdated_plugin(title: str, host: str, paths: Sequence[str]) -> Finding:
-    """The plugin that a host has is not the one that an install would write now."""
-    what = f"the plugin of {title} is not the one of this version: {_few(paths)}"
+    """The plugin in a host is not the one that this version of Passdown would install."""
+    what = f"the plugin of {title} is from another version of Passdown: {_few(paths)}"
     what += " differs" if len(paths) == 1 else " differ"
     hint = f"its hooks and skills still work; run `passdown install {host}` to update it"
     return Finding(code=FindingKind.PLUGIN, what=what, hint=hint, severity=Severity.WARNING)
 
 
 def closed_sandbox(title: str, host: str, root: str) -> Finding:
-    """The sandbox of a host that has the plugin may not write where sessions of the project record."""
+    """A host has the plugin, but its sandbox may not write to the folder in which sessions record."""
     what = f"the workspace sandbox of {title} may not write to {root}"
     hint = (
         f"sessions in it cannot record, claim or reserve; run `passdown install {host}` here to let it write"
@@ -349,7 +349,7 @@ def closed_sandbox(title: str, host: str, root: str) -> Finding:
 def paused(by: str, since: datetime | None, *, is_variable: bool) -> Finding:
     """Passdown is paused."""
     what = f"Passdown is paused by {by}" + (f" since {render_seconds(since)}" if since else "")
-    hint = f"remove {by} from the environment" if is_variable else "run `passdown unpause` to end the pause"
+    hint = f"unset {by} in the environment" if is_variable else "run `passdown unpause` to end the pause"
     return Finding(code=FindingKind.PAUSED, what=what, hint=hint, severity=Severity.WARNING)
 
 

@@ -1,16 +1,16 @@
-"""What a checkout needs: a marked block in files that belong to the user, and the text of `passdown.toml`.
+"""The marked blocks that Passdown adds to the user's git files, and the text of a new `passdown.toml`.
 
-Blocks are added and removed as bytes: the rest of such a file stays as it is, to the last byte.
+Blocks are added and removed as bytes: the rest of a file stays the same to the last byte.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 LEFTOVERS: Final = ".passdown-*.tmp"
-"""The names of our own unfinished writes."""
+"""Matches the files of our own unfinished writes."""
 
 UNION: Final = "merge=union"
-"""The attribute by which git keeps the lines of both sides; it is built into git."""
+"""The attribute that makes git keep the lines of both sides in a merge; it is built into git."""
 
 _SPECIAL: Final = "*?[\\"
 
@@ -21,10 +21,10 @@ class PathClasses(NamedTuple):
     local: tuple[str, ...]
     shared: tuple[str, ...]
     files: tuple[str, ...] = ()
-    """Shared files that are not in a shared folder."""
+    """Shared files outside the shared folders."""
     loops: str = ""
     view: str = ""
-    """The shared file that is regenerated, so that git may keep the lines of both sides of a merge."""
+    """The shared file that is rebuilt anyway, so git may keep the lines of both sides in a merge."""
 
 
 class _Span(NamedTuple):
@@ -41,12 +41,12 @@ def has_block(data: bytes, label: str = "") -> bool:
 
 
 def has_line(data: bytes, line: str) -> bool:
-    """Return whether a file contains a line, whoever wrote it."""
+    """Return whether a file contains a line, in our block or outside."""
     return line.encode("utf-8", "surrogateescape") in data.replace(b"\r\n", b"\n").split(b"\n")
 
 
 def put_block(data: bytes, lines: Sequence[str], label: str = "", *, in_markdown: bool = False) -> bytes:
-    """Return a file with a block of exactly these lines; the rest of it stays to the byte.
+    """Return a file with a block of exactly these lines; the rest stays the same to the byte.
 
     If several projects share a file, the label tells their blocks apart. In Markdown the marks are invisible
     comments.
@@ -71,7 +71,7 @@ def put_block(data: bytes, lines: Sequence[str], label: str = "", *, in_markdown
 
 
 def remove_block(data: bytes, label: str = "", *, in_markdown: bool = False) -> bytes:
-    """Return a file as it was before `put_block`; without a block it stays unchanged."""
+    """Return a file as it was before `put_block`; a file without a block is returned unchanged."""
     for span in reversed(_find_blocks(data, _marks(label, in_markdown=in_markdown))):
         data = _cut(data, span)
     return data
@@ -86,7 +86,7 @@ def _marks(label: str, *, in_markdown: bool) -> tuple[bytes, bytes]:
 
 
 def _find_blocks(data: bytes, marks: tuple[bytes, bytes]) -> list[_Span]:
-    """Find the blocks: an end mark belongs to the last begin mark before it; unpaired marks are ignored."""
+    """Find the blocks: an end mark closes the last begin mark before it; unpaired marks are ignored."""
     first, last = marks
     found: list[_Span] = []
     begin, end, position = -1, b"", 0
@@ -158,7 +158,7 @@ def _rule(path: str) -> str:
 
 
 def _quoted(rule: str) -> str:
-    """Quote a rule that contains a space or a quote, because a space would end it."""
+    """Quote a rule that contains a space or a quote; an unquoted space would end the rule."""
     if " " not in rule and '"' not in rule:
         return rule
     return '"' + rule.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -168,8 +168,8 @@ def _quoted(rule: str) -> str:
 
 _HEAD: Final = """\
 # This project uses Passdown, the pass-down log for coding agents.
-# Because of this file, Passdown's hooks may write in this project, and
-# Passdown commits its own files as set below. `passdown pause` pauses it.
+# With this file, Passdown's hooks write in this project, and Passdown
+# commits its own files as set below. To pause: `passdown pause`.
 
 """
 _COMMIT: Final = """\
@@ -180,7 +180,7 @@ checkpoint = {value} # at most once every checkpoint_minutes
 checkpoint_minutes = 30
 """
 _MORE: Final = """
-# These are the defaults; remove the # to change one.
+# Defaults; remove the # and edit to change one.
 
 # [view]
 # commit = "integration" # tracked on that branch only; or "always", "never"
@@ -198,7 +198,7 @@ PROJECT_BLOCK: Final = "project"
 def key_lines(key: str) -> tuple[str, ...]:
     """Return the lines that give a project its key (C74)."""
     return (
-        "# All clones of this project have this key; a fork that is a project of its own draws another.",
+        "# All clones of this project share this key; a fork that is its own project needs another one.",
         "[project]",
         f'key = "{key}"',
     )

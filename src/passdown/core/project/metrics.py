@@ -1,8 +1,8 @@
-"""What happened, for whoever wants to improve how agents work: one JSON line for each event.
+"""Metrics about how agents work: one JSON line for each event.
 
 A line is ``{"event": "pending_recovery", "timestamp": "2026-01-11T12:00:00Z", "updates": 1, "closes": 2}``.
-Lines of other tools with these events count too; a line without an ``event`` is a measurement (`costs`), and
-one that cannot be read is counted and left out.
+Lines of other tools with these events count too. A line without an ``event`` is a measurement (`costs`); an
+unreadable line is skipped and counted.
 """
 
 from collections import Counter
@@ -20,11 +20,11 @@ from passdown.records import record
 TOP: Final = 5
 _LONGEST: Final = 200
 _MA_ATTEMPT: Final = "ma_attempt"
-"""What other tools record when work with several agents begins."""
+"""The event that other tools record when they start several agents."""
 
 
 class MetricKind(StrEnum):
-    """The events that Passdown records; others are counted by the name that they have."""
+    """The events that Passdown records; others are counted under their own names."""
 
     PENDING_RECOVERY = "pending_recovery"
     TDD_CYCLE = "tdd_cycle"
@@ -34,7 +34,7 @@ class MetricKind(StrEnum):
 
 
 class Metric(NamedTuple):
-    """One thing that happened."""
+    """One recorded event."""
 
     event: str
     at: datetime
@@ -43,29 +43,31 @@ class Metric(NamedTuple):
 
 @record
 class AttemptCounts:
-    """How often work with several agents began."""
+    """How often a tool tried to work with several agents."""
 
-    succeeded: Annotated[int, "How often it began as such."]
+    succeeded: Annotated[int, "How often it started several agents."]
     fell_back: Annotated[int, "How often it fell back to one agent."]
 
 
 @record
 class CommandCount:
-    """How often an agent ran a command of the tracker by itself."""
+    """How often an agent ran one of the tracker's own commands directly."""
 
     command: Annotated[str, "The command."]
-    count: Annotated[int, "How often."]
+    count: Annotated[int, "How often it was run."]
 
 
 @record
 class MetricsSummary:
-    """What happened since an instant."""
+    """The metrics since an instant."""
 
     counts: Annotated[Mapping[str, int], "How often each event happened, by its name."]
     multi_agent: Annotated[AttemptCounts, "Work with several agents."]
     tdd_mean_durations: Annotated[Mapping[str, float], "The mean of each phase of the test-first cycle."]
-    manual_commands: Annotated[tuple[CommandCount, ...], "The most frequent commands by hand."]
-    expired_handoffs: Annotated[tuple[str, ...], "The handoffs that nobody resumed in time."]
+    manual_commands: Annotated[
+        tuple[CommandCount, ...], "The tracker commands that agents ran directly most often."
+    ]
+    expired_handoffs: Annotated[tuple[str, ...], "The handoffs that expired before anyone resumed them."]
     skipped: Annotated[int, "How many lines could not be read."]
 
 
@@ -102,7 +104,7 @@ def _short(text: str) -> str:
 
 
 def sum_up_metrics(metrics: Iterable[Metric], since: datetime, skipped: int = 0) -> MetricsSummary:
-    """Return what happened since an instant."""
+    """Return the metrics since an instant."""
     kept = [one for one in metrics if one.at >= since]
     durations: dict[str, list[float]] = {}
     for one in kept:

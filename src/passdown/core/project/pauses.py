@@ -1,6 +1,6 @@
-"""Pausing Passdown: by a mark in the project, or by an environment variable (C70).
+"""Pausing Passdown, by a mark in the project or by an environment variable (C70).
 
-While paused, nothing runs by itself. Commands that a user or agent calls still work.
+While paused, nothing runs automatically; commands that a user or agent runs still work.
 """
 
 from collections.abc import Mapping
@@ -26,5 +26,5 @@ def render_mark(at: datetime) -> str:
 
 
 def parse_mark(text: str) -> datetime | None:
-    """Read the start of the pause; None if the mark does not say, which is still a valid mark."""
+    """Read the start of the pause; None if the mark has no time, which is still a valid mark."""
     return parse_instant(text.strip())

@@ -19,14 +19,14 @@ from passdown.core.times import parse_instant
 MAX_WORD: Final = 64
 """A longer run of letters and digits is split into consecutive words of this length."""
 MAX_WORDS: Final = 64
-"""More words than this do not narrow a query down."""
+"""A query may have at most this many words; more would not narrow it down."""
 
 # Scripts written without spaces are searched by character: a run of them is found as a phrase.
 _SINGLE: Final = (
     "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff"
 )
-# Signs of these scripts belong to their words, although they are not letters.
+# Marks of these scripts are part of words, although they are not letters.
 _SIGNS: Final = "\u0900-\u0963\u0966-\u109f\u1780-\u17d3"
 _WORD: Final = pattern(rf"[{_SINGLE}]|(?:[^\W_{_SINGLE}]|[{_SIGNS}]){{1,{MAX_WORD}}}")
 _ASCII_WORD: Final = pattern(rf"[a-z0-9]{{1,{MAX_WORD}}}")
@@ -53,14 +53,14 @@ class DocumentKind(StrEnum):
 
 
 class SearchTerm(NamedTuple):
-    """Consecutive words; if it is a prefix, the last word need only start like this."""
+    """Consecutive words; if it is a prefix, the last word only has to start like this."""
 
     words: tuple[str, ...]
     is_prefix: bool = False
 
 
 class Snippet(NamedTuple):
-    """The line that best shows why a document was found: its number from 1, and its text, cut."""
+    """The line that best shows why a document was found: its number, from 1, and its shortened text."""
 
     line: int
     text: str
@@ -183,7 +183,7 @@ def _wanted(terms: Sequence[SearchTerm]) -> Iterator[tuple[str, bool]]:
 
 
 def _spans(line: str, terms: Sequence[SearchTerm]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the words in a line that were searched for."""
+    """Yield the spans of the searched words in a line."""
     wanted = list(_wanted(terms))
     for match in _WORD.finditer(line):
         words = split_words(match[0])
@@ -212,7 +212,7 @@ class DocumentHead(NamedTuple):
 
 
 def read_head(text: str) -> DocumentHead:
-    """Read when a ledger or archive was written, and by which session; unreadable values are left out."""
+    """Read when a ledger or archive was written and by which session; unreadable values become empty."""
     entries, _ = split_entries(split_front_matter(text).matter)
     values: dict[str, str] = {}
     for entry in entries:

@@ -1,4 +1,4 @@
-"""What git tracks of a folder: machine state is only what git does not track (C119)."""
+"""The paths that git tracks in a folder: a tracked file never counts as state of this machine (C119)."""
 
 from collections.abc import Iterable
 from typing import Annotated, Final
@@ -8,21 +8,21 @@ from passdown.core.paths import fold_path
 from passdown.records import record
 
 _SHORT: Final = pattern(r"[^/~]{1,6}~[0-9]+(?:\.[^/.]{0,3})?")
-"""Matches the second name that Windows gives to a file, such as `CONDUC~1`."""
+"""Matches the short second name that Windows gives to a file, such as `CONDUC~1`."""
 
 
 @record
 class TrackedPaths:
-    """The paths in git's index that are in a folder, or are the folder or one above it."""
+    """The paths in git's index that are in a folder, or that are the folder itself or a parent of it."""
 
-    paths: Annotated[tuple[str, ...], "As git names them, but relative to the root."] = ()
-    folded: Annotated[frozenset[str], "The same, relative to the checkout, as `fold_path` gives them."] = (
-        frozenset()
-    )
+    paths: Annotated[tuple[str, ...], "The paths as git names them, but relative to the root."] = ()
+    folded: Annotated[
+        frozenset[str], "The same paths, relative to the checkout and folded by `fold_path`."
+    ] = frozenset()
     start: Annotated[
-        str, "The path from the checkout to the root, with `/` at its end; empty at the top."
+        str, "The path from the top of the checkout to the root, ending in `/`; empty if they are the same."
     ] = ""
-    is_known: Annotated[bool, "Whether they could be found; if not, everything counts as tracked."] = True
+    is_known: Annotated[bool, "Whether git listed them; if not, everything counts as tracked."] = True
 
     def holds(self, path: str) -> bool:
         """Return whether git tracks a path in the folder, or a link or submodule that the path leads through.
@@ -41,10 +41,10 @@ UNKNOWN_TRACKED: Final = TrackedPaths(is_known=False)
 def find_tracked(
     paths: Iterable[str], folder: str, start: str = "", *, has_short_names: bool = False
 ) -> TrackedPaths:
-    """Choose the paths of an index that are in a folder, or are the folder or one above it.
+    """Choose the paths of an index that are in a folder, or that are the folder itself or a parent of it.
 
-    With short names, as on Windows, a path that could mean a file in the folder by such a name makes the
-    answer unknown.
+    If the file system has short names, as on Windows, a path that could be the short name of a file in the
+    folder makes the answer unknown.
     """
     wanted = fold_path(f"{start}{folder}").split("/")
     found: list[str] = []
