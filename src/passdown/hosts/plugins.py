@@ -24,7 +24,7 @@ ADD: Final[Command] = ("plugin", "marketplace", "add", FOLDER)
 REMOVE: Final[Command] = ("plugin", "marketplace", "remove", PLUGIN)
 
 _MISSING: Final = (
-    "Passdown: the program of the plugin is not installed, so this session is neither briefed nor recorded. "
+    "Passdown: the passdown program is not installed, so this session gets no brief and is not recorded. "
     "Install it (uv tool install passdown), or remove the plugin."
 )
 _USED: Final = tuple(f"{PLUGIN}/{path}" for path in (MANIFEST, "hooks/", "skills/"))
