@@ -98,7 +98,7 @@ def _locate(path: str) -> str:
     """Return the normalized path, or raise a StorageError if it leads out of the root."""
     place = posixpath.normpath(path or ".")
     if "\0" in path or place.startswith("/") or place.split("/")[0] == "..":
-        raise StorageError(f"{path}: is outside the project", hint="Name a path below the root.")
+        raise StorageError(f"{path} is outside the project", hint="Name a path inside the project.")
     return "" if place == "." else place
 
 
