@@ -38,7 +38,7 @@ class SystemPrograms:
         separate: bool = False,
         handles: Callable[[], tuple[int, ...]] = tuple,
     ) -> None:
-        """Store the folder, the time limit, the environment (by default ours), and whether to separate stderr.
+        """Store the folder, the time limit, the environment (default: ours), and whether to separate stderr.
 
         `handles` returns open files that a program inherits while it runs, where the system supports that.
         """

@@ -49,7 +49,7 @@ _LATER: Final = "The change may be lost; try again later."
 _HINTS: Final = MappingProxyType(
     {
         errno.ENOSPC: "Free some disk space and try again; what was saved is unchanged.",
-        errno.EDQUOT: "Your disk quota is used up: free some space and try again; what was saved is unchanged.",
+        errno.EDQUOT: "Your disk quota is full: free some space and try again; what was saved is unchanged.",
         errno.EACCES: "Check the owner and permissions of the folder.",
         errno.EPERM: "Check the owner and permissions of the folder.",
         errno.EROFS: "The file system is read-only: mount it for writing, or work in another checkout.",
@@ -230,7 +230,7 @@ def append(
 def _write_at_end(
     path: FilePath, handle: int, data: bytes, size: int | None, operations: FileOperations
 ) -> None:
-    """Write and sync; on failure cut the file to its old size, unless another process may have added to it."""
+    """Write and sync; on failure cut the file to its old size, unless others may have added to it."""
     written = 0
     try:
         written = operations.write(handle, memoryview(data))
