@@ -51,7 +51,7 @@ class MemoryDocuments:
         self._files[place] = bytes(data)
 
     def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
-        """Return what was displaced from a file and is not in `seen`."""
+        """Return the displaced contents of a file that are not in `seen`."""
         place = _locate(path)
         left = [data for data in self._displaced.get(place, ()) if data not in seen]
         self._displaced[place] = left
@@ -65,7 +65,7 @@ class MemoryDocuments:
         return True
 
     def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
-        """Remove a file that holds exactly these bytes; nobody writes to it any more."""
+        """Remove a file that holds exactly these bytes."""
         del kept
         place = _locate(path)
         if self._files.get(place) != data:
