@@ -99,7 +99,7 @@ def _put_tasks(change: Transaction, tasks: Sequence[Task]) -> None:
 
 
 def _move_member(member: Member, later: float, now: EngineTime) -> Member:
-    """Return a session by the clock of this machine; as at a server, nobody asks whether its process runs."""
+    """Return a session by the clock of this machine; as on a server, its process is not checked."""
     ended = _move(member.ended, later)
     return replace(member, process="", boot=now.boot, seen=member.seen + later, ended=ended)
 
@@ -158,6 +158,6 @@ def _read(reading: Reading) -> ReadReservations:
 
 
 def _find_silences(heard: HeardSigns, now: float) -> Sequence[Silence]:
-    """Return the silences; the one that lasts ends here, for nobody knows who is heard from now on."""
+    """Return the silences; a current one ends here, because later signs of life are unknown."""
     open_one = find_silence(heard.newest, now, LIFETIMES.quiet)
     return (*heard.silences, open_one) if open_one else heard.silences

@@ -173,7 +173,7 @@ class MemoryTransaction:
         return len(self._kept_messages(expired_before, read_before)) < len(self._rows.messages)
 
     def _kept_messages(self, expired_before: float, read_before: float) -> dict[str, Message]:
-        """Return the messages that have not expired, and that somebody did not read, or lately."""
+        """Return the messages that have not expired and were not read by all, or only lately."""
         rows = self._rows
         open_ones = {
             row.message for row in rows.inbox.values() if row.read is None or row.read >= read_before

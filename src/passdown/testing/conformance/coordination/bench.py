@@ -54,8 +54,8 @@ class CoordinationBench(ABC):
     def advance(self, seconds: float, *, quiet: bool = False) -> None:
         """Let time pass by the engine's clock, in which some session is heard, unless it is quiet.
 
-        Where that clock cannot be set, move every instant that is stored into the past instead. That somebody
-        was heard is written where the engine keeps the project's newest sign of life.
+        If that clock cannot be set, move all stored instants into the past instead. The sign of life is
+        written where the engine keeps the newest one of the project.
         """
 
     @abstractmethod

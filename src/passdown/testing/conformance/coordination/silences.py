@@ -13,7 +13,7 @@ from passdown.testing.conformance.coordination.bench import (
 
 _OUTAGE = 1_800.0
 _SHORT = 100.0
-"""A time in which nobody is heard that is too short to matter."""
+"""A time without signs of life that is too short to matter."""
 
 
 class SilencePromises(CoordinationCase):
