@@ -1,6 +1,6 @@
-"""Proofs that Passdown does what it says; run them with `uv run pytest`."""
+"""Tests of Passdown; run them with `uv run pytest`."""
 
 import sys
 
-# What the tests import is compiled once, whatever the environment says: every process they start reads it.
+# Compile what the tests import, whatever the environment says: every process that they start reads it.
 sys.dont_write_bytecode = False

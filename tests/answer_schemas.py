@@ -34,7 +34,7 @@ _OBJECTS: Final = frozenset({dict, collections.abc.Mapping})
 Schema = dict[str, Any]
 
 
-# Printed one by one, without waiting for the rest: what stands around them.
+# Records that are printed one by one, without waiting for the rest, and what encloses them.
 _STREAMED: Final = {
     ("actions.log.events.LoggedEvent",): "actions.log.log.EventList",
     ("actions.project.checks.CheckedDocument", "actions.project.checks.CheckCounts"): "",
@@ -47,7 +47,7 @@ class Call(NamedTuple):
     line: str
     actions: tuple[str, ...]
     records: tuple[str, ...]
-    """What it answered with; none if it was refused."""
+    """The records of its answer; none if it was refused."""
     printed: str
 
 
@@ -70,7 +70,7 @@ class Field(NamedTuple):
 
 @cache
 def _names() -> Mapping[str, object]:
-    """Return the classes that annotations in quotes may mean: names of public classes are unique."""
+    """Return the classes that annotations in quotes may refer to; names of public classes are unique."""
     modules, _ = read_modules(ROOT / "src" / "passdown")
     found: dict[str, object] = {"Path": Path, "datetime": datetime, "CommitOutcome": CommitOutcome}
     found |= {name: getattr(collections.abc, name) for name in collections.abc.__all__}
@@ -95,7 +95,7 @@ def name_part(found: Any) -> str:
 def list_answers(call: Call) -> list[tuple[str, ...]]:
     """List the records that a call answers with: the recorded ones, and others that its action may return.
 
-    What is no record of an action is only told in words.
+    An answer that is not a record of an action is only described in words.
     """
     if not call.actions or call.records in _STREAMED:
         return [call.records]
@@ -141,7 +141,7 @@ def _find_fields(cls: type, definitions: dict[str, Schema], forms: Mapping[str, 
 def object_of(cls: type, definitions: dict[str, Schema], forms: Mapping[str, Form] = NO_FORMS) -> Schema:
     """Return the schema of a record that is encoded as a JSON object.
 
-    A field takes the place of one of the same name in a record that is told inline.
+    A field replaces one with the same name in an inlined record.
     """
     fields = {one.name: one for one in _find_fields(cls, definitions, forms)}.values()
     return {
@@ -154,7 +154,7 @@ def object_of(cls: type, definitions: dict[str, Schema], forms: Mapping[str, For
 
 
 def _has_further(cls: type) -> bool:
-    """Return whether a mapping, whose names differ, is told beside the fields."""
+    """Return whether a mapping with varying names is inlined beside the fields."""
     hints = get_type_hints(cls, localns=dict(_names()), include_extras=True)
     split = [_split(hints[name]) for name in names_of(cls)]
     return any(INLINE in marks and not all(map(is_record, _options(inner))) for inner, marks in split)
@@ -187,7 +187,7 @@ def _options(hint: object) -> Sequence[Any]:
 
 
 def _of_form(form: Form | None, hint: object, definitions: dict[str, Schema]) -> Schema:
-    """Return the schema of what a form makes of a value: by the type that its function says it returns."""
+    """Return the schema of a formatted value: the one of its form function's return type."""
     if form is None or form.convert is None:
         return of(hint, definitions)
     if form is OR_NULL:
@@ -210,7 +210,7 @@ def _of_members(forms: Mapping[str, Form], hint: object, definitions: dict[str, 
 
 
 def _of_document(hint: object) -> Schema:
-    """Return the schema of a document of ours, or a part of one; the pages of formats say what is in it."""
+    """Return the schema of one of our documents, or a part of one; the format pages describe its content."""
     if len(options := _options(hint)) > 1:
         return {"anyOf": [_of_document(option) for option in options]}
     if get_origin(hint) in _LISTS:

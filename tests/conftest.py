@@ -1,4 +1,4 @@
-"""Guards around every test: no network, no real home, no settings of whoever runs it."""
+"""Guards around every test: no network, no real home folder, no settings of the user who runs the tests."""
 
 import gc
 import itertools
@@ -107,7 +107,7 @@ _IDENTITY = (("AUTHOR", "Ada Author"), ("COMMITTER", "Cleo Committer"))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Let the quick run write to memory: half of its time would be waiting for a disk."""
+    """Let the quick run write to memory: half of its time would be spent waiting for a disk."""
     has_room = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM
     if _is_quick(session.config) and has_room:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
@@ -122,7 +122,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave to CI, or to whoever names them, the tests that start process after process, wait, or prove."""
+    """Leave slow tests to CI, unless they are named: those that start many processes, wait, or prove."""
     room: str = config.getoption("--room")
     if room and collection_path.is_file() and not _is_in_room(collection_path, room):
         return True
@@ -130,18 +130,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def _is_in_room(path: Path, room: str) -> bool:
-    """Say whether tests are about a room: those in folders of its name, and the suite of its port."""
+    """Return whether tests belong to a room: those in folders of its name, and the suite of its port."""
     return room in path.relative_to(_TESTS).parts or path.stem == f"test_{room}"
 
 
 def pytest_collection_finish() -> None:
-    """Do not look through the tests themselves whenever memory is freed."""
+    """Exclude the tests themselves from garbage collection."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse a requirement marker that names no requirement; choose what runs, and how long it may take."""
+    """Reject requirement markers that name no requirement; select tests and their time limits."""
     if wrong := requirements.unknown_ids(requirements.marked(items)):
         raise pytest.UsageError("No such requirement: " + ", ".join(wrong))
     if wrong := outcomes.unknown_kinds(items):
@@ -159,7 +159,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let no test be skipped in CI that is not on the list."""
+    """Fail a test that is skipped in CI and is not on the list."""
     report = yield
     if skips.IS_CI:
         skips.refuse_unlisted(report, skips.read_skips())
@@ -168,7 +168,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Let no file be skipped as a whole, either."""
+    """Fail a file that is skipped as a whole, too."""
     report = yield
     if skips.IS_CI:
         skips.refuse_unlisted(report, skips.read_skips())
@@ -193,7 +193,7 @@ def _mark_long(items: list[pytest.Item]) -> None:
 
 
 def _is_quick(config: pytest.Config) -> bool:
-    """Say whether this is the run without arguments at the desk."""
+    """Return whether this is the local run without arguments."""
     return proof.LEVEL is proof.Level.FAST and config.args_source is pytest.Config.ArgsSource.TESTPATHS
 
 
@@ -202,7 +202,7 @@ def _is_slow(path: Path) -> bool:
 
 
 def _leave_out_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave single tests to CI, too: what takes long, or has a limit of time."""
+    """Leave single tests to CI, too: those that take long or have a time limit."""
     names = ("beads", "long", "process", "server", "slow", "timed")
     slow = {item for item in items if any(item.get_closest_marker(name) for name in names)}
     config.hook.pytest_deselected(items=[*slow])
@@ -215,7 +215,7 @@ class NetworkError(AssertionError):
 
 @pytest.fixture(scope="session", autouse=True)
 def _guards() -> Iterator[None]:
-    """Let sockets reach this machine only, and take away all settings of whoever runs the tests."""
+    """Let sockets reach only this machine, and remove all settings of the user who runs the tests."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in ("connect", "connect_ex"):
             monkeypatch.setattr(socket.socket, name, _guarded(getattr(socket.socket, name)))
@@ -228,7 +228,7 @@ def _guards() -> Iterator[None]:
 
 
 def _guarded_look_up(look_up: Callable[..., object]) -> Callable[..., object]:
-    """The same function, which refuses every host but our own."""
+    """Return the same function, but refuse every host except this machine."""
 
     def guarded(host: str | None, *arguments: object, **options: object) -> object:
         if host not in _LOCAL_HOSTS:
@@ -239,7 +239,7 @@ def _guarded_look_up(look_up: Callable[..., object]) -> Callable[..., object]:
 
 
 def _guarded(connect: Callable[[socket.socket, object], object]) -> Callable[[socket.socket, object], object]:
-    """The same method, which refuses every address but our own."""
+    """Return the same method, but refuse every address except this machine."""
 
     def guarded(self: socket.socket, address: object) -> object:
         local = isinstance(address, tuple) and address[:1] and address[0] in _LOCAL_HOSTS
@@ -252,21 +252,21 @@ def _guarded(connect: Callable[[socket.socket, object], object]) -> Callable[[so
 
 @pytest.fixture
 def in_memory() -> Iterator[Path]:
-    """An empty folder, in memory where there is one: what is timed there waits for no disk."""
+    """Make an empty folder, in memory if possible, so that what is timed there waits for no disk."""
     with timing.open_folder() as folder:
         yield folder
 
 
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Fresh folders to be a test's home, without end."""
+    """Yield new folders to use as a test's home."""
     root = tmp_path_factory.mktemp("homes")
     return (root / str(number) for number in itertools.count())
 
 
 @pytest.fixture(autouse=True)
 def home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home folder; nothing in the environment leads to the real one."""
+    """Make an empty home folder; nothing in the environment points to the real one."""
     folder = next(homes)
     folder.mkdir()
     for name, value in _home_variables(folder):
@@ -286,7 +286,7 @@ def _home_variables(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _git_variables() -> Iterator[tuple[str, str]]:
-    """One identity, and no settings but those a test makes."""
+    """Yield one identity, and no settings except those that a test makes."""
     for role, name in _IDENTITY:
         yield f"GIT_{role}_NAME", name
         yield f"GIT_{role}_EMAIL", f"{name.split()[0].lower()}@example.invalid"
@@ -296,7 +296,7 @@ def _git_variables() -> Iterator[tuple[str, str]]:
 
 
 def _move_accounts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without HOME, and for `~name`, Python asks the list of accounts: that leads to the folder too."""
+    """Redirect the list of accounts too: without HOME, and for `~name`, Python asks it."""
     if sys.platform == "win32":
         return
     import pwd  # (there is none on Windows)

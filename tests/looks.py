@@ -1,18 +1,18 @@
 """Whether a test looked at what a face answered or wrote.
 
-A call of a face proves something only if the test looks afterwards. Looks are noted where tests read:
+A call of a face proves something only if the test looks at the result. Looks are recorded where tests read:
 
 1. An answer: the fields of a `Done` or an `Answer` of ours and of a `CompletedProcess`, what pytest captured,
    what a process or a terminal printed.
-2. Something that was written: a file that is opened to be read, a path that is asked for, a folder that is
-   listed, a database. What belongs to the repository or to Python was there before, and is no such thing.
+2. Something that was written: a file that is opened for reading, the status of a path, the listing of a
+   folder, a database. Files of the repository or of Python existed before, and do not count.
 
-An exit code is a look unless it is 0, which says only that nothing was refused; a helper that insists on 0
-therefore looks at nothing. A helper that makes the call and hands the answer on carries `@hands_on`: what it
-reads itself does not count, the test has to look at what it was given.
+Reading an exit code is a look unless it is 0, which says only that nothing was refused; a helper that
+requires 0 therefore does not look. A helper that makes the call and returns the answer is marked `@hands_on`:
+what it reads itself does not count, the test must look at what it gets.
 
-What cannot be seen is whether the test compared what it read. A look counts for every call before it, also
-one of a helper that is not marked, of our own code that a test calls, or for the next step of a story.
+Whether the test compared what it read cannot be seen. A look counts for all calls before it, including those
+of a helper that is not marked, of our own code that a test calls, or in an earlier step of a story.
 """
 
 import builtins
@@ -45,14 +45,14 @@ _ASKING: Final = frozenset(
 _GIVEN: Final = tuple(
     os.path.join(folder, "") for folder in (Path(__file__).parent.parent, sys.prefix, sys.base_prefix)
 )
-"""Where nothing lies that a call of a test wrote."""
+"""Folders in which no call of a test writes."""
 
 
 class Looks:
-    """What the test that runs called, and what of it was followed by a look."""
+    """The calls that the current test made, and which of them were followed by a look."""
 
     def __init__(self) -> None:
-        """Begin with nothing called."""
+        """Start without any calls."""
         self.unseen: set[str] = set()
         self.seen: set[str] = set()
         self.has_looked = False
@@ -60,51 +60,51 @@ class Looks:
         self._thread = threading.local()
 
     def forget(self) -> None:
-        """Forget the test before, and count nothing yet."""
+        """Forget the previous test, and do not count yet."""
         self.unseen, self.seen = set(), set()
         self.has_looked = self._is_open = False
 
     def begin(self) -> None:
-        """Count from now on."""
+        """Start counting."""
         self.forget()
         self._is_open = True
 
     def end(self) -> None:
-        """Count no more: what pytest reads then is no look."""
+        """Stop counting: what pytest reads after this is not a look."""
         self._is_open = False
 
     def call(self, kind: str) -> None:
-        """Note a call of a face of that kind."""
+        """Record a call of a face of that kind."""
         if self._is_open:
             self.unseen.add(kind)
 
     def believe(self, kind: str) -> None:
-        """Take the word of a marker for a call that could not be watched; a look is needed all the same."""
+        """Accept a marker in place of a call that could not be watched; a look is still needed."""
         if kind not in self.seen | self.unseen:
             (self.seen if self.has_looked else self.unseen).add(kind)
 
     @property
     def is_awaited(self) -> bool:
-        """Whether a look would count: it is the first, or something was called; and no helper is at work."""
+        """Whether a look would count: it is the first, or something was called; and no helper is running."""
         is_new = bool(self.unseen) or not self.has_looked
         return is_new and self._is_open and not getattr(self._thread, "helpers", 0)
 
     def look(self) -> None:
-        """Note a look at all that was called before."""
+        """Record a look at everything that was called before."""
         if self.is_awaited:
             self.has_looked = True
             self.seen |= self.unseen
             self.unseen.clear()
 
     def look_at(self, path: Any) -> None:
-        """Note a look at a path, if something that a call wrote can lie there."""
+        """Record a look at a path, if a call may have written something there."""
         is_path = self.is_awaited and isinstance(path, (str, bytes, os.PathLike))
         if is_path and not os.path.abspath(os.fsdecode(path)).startswith(_GIVEN):
             self.look()
 
     @contextmanager
     def helping(self) -> Iterator[None]:
-        """Let reads be no looks: they are made for whoever asked."""
+        """Do not count reads: they are made by a helper for its caller."""
         self._thread.helpers = getattr(self._thread, "helpers", 0) + 1
         try:
             yield
@@ -113,14 +113,14 @@ class Looks:
 
 
 LOOKS: Final = Looks()
-"""Those of this process."""
+"""The looks of this process."""
 
 
 # --- what helpers of ours say -------------------------------------------------------------------------
 
 
 def hands_on(helper: Callable[P, R]) -> Callable[P, R]:
-    """Let what a helper reads be no look: it calls a face, and gives its answer to the test."""
+    """Do not count the reads of a helper: it calls a face, and returns the answer to the test."""
 
     @functools.wraps(helper)
     def handing(*arguments: P.args, **named: P.kwargs) -> R:
@@ -131,7 +131,7 @@ def hands_on(helper: Callable[P, R]) -> Callable[P, R]:
 
 
 def answer(kind: Answered) -> Answered:
-    """Let reading a value of this class be a look."""
+    """Count reading a value of this class as a look."""
     for name in getattr(kind, "_fields", ()):
         setattr(kind, name, property(_reading(name, getattr(kind, name).__get__)))
     _change(kind, looking, *_TAKING.intersection(dir(kind)))
@@ -149,7 +149,7 @@ def _reading(name: str, get: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def looking(function: Callable[P, R]) -> Callable[P, R]:
-    """Let each call of a function be a look."""
+    """Count each call of a function as a look."""
 
     @functools.wraps(function)
     def look(*arguments: P.args, **named: P.kwargs) -> R:
@@ -163,7 +163,7 @@ def looking(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def watch() -> None:
-    """Note each look from now on."""
+    """Record every look from now on."""
     from passdown.engines.files.read import OpenFolder
 
     answer(CaptureResult)
@@ -173,7 +173,7 @@ def watch() -> None:
     for name in ("returncode", "stderr", "stdout"):
         setattr(subprocess.CompletedProcess, name, _attribute(name))
     _change(Path, _looking_at, *_ASKING)
-    _change(Path, hands_on, "mkdir")  # it asks whether the folder is there
+    _change(Path, hands_on, "mkdir")  # it checks whether the folder exists
     _change(OpenFolder, looking, "open_file", "scan", "status")
     _change(sqlite3, _looking_at, "connect")
     builtins.open = io.open = _opening(io.open)
@@ -185,7 +185,7 @@ def _change(owner: object, how: Callable[[Callable[..., Any]], object], *names: 
 
 
 def _attribute(name: str) -> property:
-    """Make what stands for an attribute that each value has for itself."""
+    """Return a property in place of an attribute that each value has for itself."""
 
     def write(value: Any, found: Any) -> None:
         vars(value)[name] = found

@@ -1,4 +1,4 @@
-"""What `.ci/run` leaves out, in parts that can be run one by one.
+"""The tests that `.ci/run` leaves out, in parts that can be run one by one.
 
     .ci/nightly                  run every part, the short ones first
     .ci/nightly PART…            run these parts
@@ -25,12 +25,12 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 RESULTS: Final = ROOT / "bench" / "results" / "nightly.json"
 SHORT: Final = 4
-"""The most minutes that a short part takes on two quiet cores."""
+"""The most minutes that a short part takes on two idle cores."""
 _SAID: Final = 160
 """The most characters of a part's last line that are kept."""
 _PYTEST: Final = ("python", "-m", "pytest", "-p", "no:cacheprovider", "--timeout=0", "--dist", "worksteal")
 _OF_CI: Final = frozenset({"0.44.0", "1.3.0"})
-"""The builds of Beads that CI has."""
+"""The builds of Beads that CI runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,20 @@ class Part:
     about: str
     command: tuple[str, ...]
     minutes: int
-    """What it takes on two quiet cores, rounded up."""
+    """How long it takes on two idle cores, rounded up."""
     environment: Mapping[str, str] = field(default_factory=dict)
     is_in_turn: bool = True
-    """Whether `.ci/run` has what a short part needs."""
+    """Whether `.ci/run` has everything that the part needs, if it is short."""
 
     @property
     def is_short(self) -> bool:
-        """Whether it can be run at any time."""
+        """Whether the part may be run at any time."""
         return self.minutes <= SHORT
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a part ended when it last ran."""
+    """The outcome of a part's last run."""
 
     date: str
     commit: str
@@ -65,7 +65,7 @@ class Result:
 
 
 def _prove(name: str, minutes: int, about: str, *files: str, builds: str = "0.44.0") -> Part:
-    """Make a part of proofs at their full size."""
+    """Make a part that runs proofs at full size."""
     environment = {"PASSDOWN_PROOF": "long", "PASSDOWN_BD_VERSIONS": builds}
     return Part(
         name, about, (*_PYTEST, "-m", "not timed", *files), minutes, environment, is_in_turn=builds in _OF_CI
@@ -73,18 +73,18 @@ def _prove(name: str, minutes: int, about: str, *files: str, builds: str = "0.44
 
 
 def _measure(name: str, minutes: int, about: str, *options: str) -> Part:
-    """Make a part of `bench/run`."""
+    """Make a part that runs `bench/run`."""
     return Part(f"bench-{name}", about, ("bench/run", *options, name), minutes)
 
 
 def _try_python(version: str) -> Part:
-    """Make a part that runs the unit tests on another Python; it says so where that Python is missing."""
+    """Make a part that runs the unit tests on another Python; it reports if that Python is missing."""
     script = f". .ci/run && find_tools && test_python {version} && finished=yes"
     return Part(f"python-{version}", f"unit tests on Python {version}", ("bash", "-c", script), 2)
 
 
 def _try_beads(version: str, minutes: int) -> Part:
-    """Make a part of all that keeps its tasks in a real Beads, at the size of CI."""
+    """Make a part that runs everything that keeps tasks in a real Beads, at the size of CI."""
     environment = {"PASSDOWN_PROOF": "ci", "PASSDOWN_BD_VERSIONS": version}
     about = f"what keeps its tasks in Beads {version}"
     return Part(
@@ -309,34 +309,34 @@ def list_parts(results: Mapping[str, Result]) -> str:
 
 
 def choose_in_turn(number: int) -> Part:
-    """The short part whose turn it is."""
+    """Return the short part whose turn it is."""
     parts = [part for part in PARTS.values() if part.is_short and part.is_in_turn]
     return parts[number % len(parts)]
 
 
 def count_commits(today: date) -> int:
-    """The number of commits; in a shallow clone, which does not know it, the number of the day."""
+    """Return the number of commits; in a shallow clone, which does not know it, the number of the day."""
     if _git("rev-parse", "--is-shallow-repository") != "false":
         return today.toordinal()
     return int(_git("rev-list", "--count", "HEAD"))
 
 
 def read_results(path: Path = RESULTS) -> dict[str, Result]:
-    """Read how each part ended when it last ran."""
+    """Read the outcome of each part's last run."""
     if not path.is_file():
         return {}
     return {name: Result(**kept) for name, kept in json.loads(path.read_text(encoding="utf-8")).items()}
 
 
 def keep_result(part: Part, result: Result, path: Path = RESULTS) -> None:
-    """Write a result beside those of the other parts."""
+    """Write a result next to those of the other parts."""
     results = {**read_results(path), part.name: result}
     known = {name: asdict(results[name]) for name in PARTS if name in results}
     path.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def run_part(part: Part) -> Result:
-    """Run a part, show what it prints, and return how it ended."""
+    """Run a part, show its output, and return its result."""
     print(f"== {part.name}: {part.about} (about {part.minutes} min)", flush=True)
     begin, last = time.monotonic(), ""
     with subprocess.Popen(
@@ -361,14 +361,14 @@ def run_part(part: Part) -> Result:
 
 
 def hide_paths(line: str) -> str:
-    """Take the paths of this machine out of a line."""
+    """Remove paths of this machine from a line."""
     for path, name in ((str(ROOT), "."), (sys.prefix, "<environment>"), (str(Path.home()), "~")):
         line = line.replace(path, name)
     return line
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the parts that were asked for; 1 if one of them failed."""
+    """Run the requested parts; return 1 if one of them failed."""
     options = _read(arguments)
     if options.list or options.turn:
         print(list_parts(read_results()))
@@ -381,7 +381,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run_and_keep(parts: Sequence[Part]) -> int:
-    """Run parts, keep each result as soon as it is there, and sum up."""
+    """Run parts, store each result as soon as there is one, and print a summary."""
     ended: dict[str, list[str]] = {"passed": [], "failed": [], "not run": []}
     for part in parts:
         result = run_part(part)
@@ -397,7 +397,7 @@ def _run_and_keep(parts: Sequence[Part]) -> int:
 
 
 def _list_by_length(*, is_short: bool) -> list[Part]:
-    """List the short parts, or all of them, the short ones first."""
+    """List the short parts, or all parts, the short ones first."""
     parts = sorted(PARTS.values(), key=lambda part: part.minutes)
     return [part for part in parts if part.is_short or not is_short]
 

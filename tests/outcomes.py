@@ -1,12 +1,12 @@
-"""What a run proved: the outcome of each test with a requirement marker, and through what it proved it.
+"""What a run proved: the outcome of each test with a requirement marker, and through which face.
 
     pytest --outcomes tree.json        writes the outcomes of this run, of all its workers
 
-Whether a test went through a face is watched, not guessed from its name: while its body runs, a call of a
-real host, of our hook or of our command is noted, in this process or as a process of its own. It counts if
-the test then looked at the answer or at something written (tests/looks.py). Where the call cannot be watched,
-the marker says it: `@pytest.mark.requirement("R97", through="hook")`; that is believed if the test looked at
-anything. All else is `inside`.
+Whether a test went through a face is observed, not guessed from its name: while its body runs, calls of a
+real host, of our hook or of our command are recorded, in this process or as a process of their own. A call
+counts if the test then looked at the answer or at something written (tests/looks.py). If the call cannot be
+observed, the marker says so: `@pytest.mark.requirement("R97", through="hook")`; this counts if the test
+looked at anything. All other tests are `inside`.
 """
 
 import functools
@@ -28,12 +28,12 @@ R = TypeVar("R")
 
 INSIDE: Final = "inside"
 KINDS: Final = (INSIDE, "command", "hook", "host")
-"""Through what something is proven, from the inside out."""
+"""The kinds of proof, from the inside out."""
 
 LEFT_OUT: Final = "left out"
 _WORST: Final = ("passed", "skipped", "failed")
 _MOST: Final = (LEFT_OUT, "skipped", "passed", "failed")
-"""How cases end, by how much a run of theirs says about all runs."""
+"""The outcomes of cases, by how much one run says about all runs."""
 
 _KEY: Final = "requirement"
 _COMMAND: Final = re.compile(
@@ -44,9 +44,9 @@ _HOST_FOLDERS: Final = ("PASSDOWN_HOSTS", "PASSDOWN_OLDER_HOSTS")
 
 
 class Outcome(NamedTuple):
-    """How one case of a test ended, what it is to prove, and through what.
+    """The outcome of one case of a test, what it proves, and through what.
 
-    `unseen` is what it called without looking afterwards; `why` is the reason of a skip.
+    `unseen` is what it called without looking at the result; `why` is the reason for a skip.
     """
 
     test: str
@@ -61,7 +61,7 @@ class Outcome(NamedTuple):
 
 
 def read_outcomes(files: Iterable[Path]) -> list[Outcome]:
-    """Read what runs wrote; a case that failed in one of them failed, else one that passed passed."""
+    """Read the files of several runs; a case failed if it failed in one, else passed if it passed in one."""
     found: dict[str, Outcome] = {}
     for file in files:
         for one in json.loads(file.read_text(encoding="utf-8")):
@@ -90,7 +90,7 @@ def _in_order(kinds: Container[str]) -> tuple[str, ...]:
 
 
 def find_kind(command: Sequence[str], host_folders: Iterable[str]) -> str:
-    """Say through what a process goes that a test starts."""
+    """Return through what a process that a test starts goes."""
     program = os.path.dirname(command[0]) if command else ""
     if program and program in set(host_folders):
         return "host"
@@ -101,7 +101,7 @@ def find_kind(command: Sequence[str], host_folders: Iterable[str]) -> str:
 
 
 def find_marks(item: pytest.Item) -> tuple[list[str], list[str]]:
-    """Return the ids that the markers of a test name, and what they say it goes through."""
+    """Return the ids in the markers of a test, and through what the markers say it goes."""
     ids: list[str] = []
     through: list[str] = []
     for marker in item.iter_markers("requirement"):
@@ -111,28 +111,28 @@ def find_marks(item: pytest.Item) -> tuple[list[str], list[str]]:
 
 
 def unknown_kinds(items: Iterable[pytest.Item]) -> list[str]:
-    """Return what markers say they go through that is no kind."""
+    """Return the values of `through` in markers that are not kinds."""
     return sorted({kind for item in items for kind in find_marks(item)[1]}.difference(KINDS))
 
 
 def _reason(report: pytest.TestReport) -> str:
-    """Say why a test was skipped."""
+    """Return the reason why a test was skipped."""
     told = report.longrepr
     return str(told[2] if isinstance(told, tuple) else getattr(report, "wasxfail", told))
 
 
 class Recorder:
-    """Watches the tests of one process, and writes what all processes reported."""
+    """Watches the tests of one process, and writes the reports of all processes."""
 
     def __init__(self, file: Path) -> None:
-        """Begin with nothing seen."""
+        """Start without any outcomes."""
         self._file = file
         self._folders = tuple(os.environ[name] for name in _HOST_FOLDERS if name in os.environ)
         self._found: dict[str, Outcome] = {}
         self._left_out: dict[str, Sequence[str]] = {}
 
     def watch(self) -> None:
-        """Note each call of a face, and each look, from now on; tests import the faces later."""
+        """Record each call of a face and each look from now on; tests import the faces later."""
         from passdown.faces.cli import main
         from passdown.faces.hooks import quick
 
@@ -165,12 +165,12 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        """Forget what the test before called; one whose fixtures fail is never called."""
+        """Forget the calls of the previous test; a test whose fixtures fail is never called."""
         LOOKS.forget()
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None, object, object]:
-        """Count what the test itself calls and reads, not what its fixtures do, nor pytest."""
+        """Count the calls and reads of the test itself, not those of its fixtures or of pytest."""
         LOOKS.begin()
         try:
             return (yield)
@@ -181,7 +181,7 @@ class Recorder:
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Give the report of a marked test what it proves; it carries that from a worker to us."""
+        """Add what a marked test proves to its report, which carries it from a worker to us."""
         report = yield
         ids, through = find_marks(item)
         if ids:
@@ -193,7 +193,7 @@ class Recorder:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the worst outcome of a test; a worker's report comes here, too."""
+        """Keep the worst outcome of a test; reports of workers arrive here, too."""
         told = dict(report.user_properties).get(_KEY)
         if not isinstance(told, dict) or (report.when != "call" and report.passed):
             return
@@ -203,12 +203,12 @@ class Recorder:
             self._found[report.nodeid] = _make(told, report.nodeid, report.outcome, why)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Keep which cases were left out: all cases of a test are to run, in one run or another."""
+        """Record which cases were left out: each case of a test must run in one of the runs."""
         self._left_out.update((item.nodeid, tuple(ids)) for item in items if (ids := find_marks(item)[0]))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take what a worker left out; with workers only they collect."""
+        """Take over what a worker left out: with workers, only they collect tests."""
         self._left_out.update(getattr(node, "workeroutput", {}).get(_KEY, {}))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -225,12 +225,12 @@ class Recorder:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that asks for the file."""
+    """Add the option that names the file."""
     parser.addoption("--outcomes", type=Path, help="write what the tests with requirement markers proved")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch and write, where that was asked for."""
+    """Watch and write if the option is given."""
     if file := config.getoption("outcomes"):
         recorder = Recorder(file)
         recorder.watch()

@@ -1,4 +1,4 @@
-"""How long work inside this process takes, in seconds of the processor, and how slow the machine is now."""
+"""Processor time limits for work inside this process, scaled to how slow the machine is now."""
 
 import time
 from collections.abc import Callable
@@ -6,11 +6,11 @@ from typing import Final
 
 _LOOPS: Final = 300_000
 _REFERENCE: Final = 0.01
-"""Seconds of the processor for so many loops, where limits in seconds were chosen."""
+"""Processor seconds for that many loops on the reference machine, where the limits were chosen."""
 
 
 def pace() -> float:
-    """Give how many times as slow as that machine this one is now; 1 if it is not slower."""
+    """Return how many times slower this machine is than the reference; at least 1."""
     began = time.process_time()
     number = 0
     while number < _LOOPS:
@@ -19,9 +19,10 @@ def pace() -> float:
 
 
 def works_within(seconds: float, act: Callable[[], object], tries: int = 5) -> bool:
-    """Say whether this process does something within so many seconds of the processor, or more if it is slow.
+    """Return whether this process does something within that many processor seconds, or more if it is slow.
 
-    For what takes a small part of them, unless its time grows with the square of the size.
+    The limit is meant for work that takes a small part of it, unless its time grows with the square of its
+    size.
     """
     found: list[float] = []
     for _ in range(tries):
@@ -30,5 +31,5 @@ def works_within(seconds: float, act: Callable[[], object], tries: int = 5) -> b
         found.append(time.process_time() - began)
         if found[-1] < seconds or found[-1] < seconds * pace():
             return True
-    print(f"{min(found):.2f} s of the processor, at most {seconds:g}")
+    print(f"{min(found):.2f} s of processor time, at most {seconds:g}")
     return False

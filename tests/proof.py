@@ -1,7 +1,7 @@
-"""How much work a proof does: little at the desk, more in CI, much overnight.
+"""The size of proofs: small locally, larger in CI, largest overnight.
 
-PASSDOWN_PROOF is unset (fast), `ci` or `long`. It is read once, before the guards of `conftest.py`
-take our variables away.
+PASSDOWN_PROOF is unset (fast), `ci` or `long`. It is read once, before the guards of `conftest.py` remove our
+variables.
 """
 
 import os
@@ -12,7 +12,7 @@ from hypothesis import settings
 
 
 class Level(StrEnum):
-    """The size of this run's proofs."""
+    """The size of proofs in this run."""
 
     FAST = "fast"
     CI = "ci"
@@ -20,7 +20,7 @@ class Level(StrEnum):
 
 
 def parse_level(environment: Mapping[str, str]) -> Level:
-    """The level that PASSDOWN_PROOF names; an empty value is like none."""
+    """Return the level that PASSDOWN_PROOF names; an empty value counts as unset."""
     value = environment.get("PASSDOWN_PROOF", "") or Level.FAST
     try:
         return Level(value)
@@ -33,12 +33,12 @@ LEVEL = parse_level(os.environ)
 
 
 def proof_count(*, fast: int, ci: int, long: int) -> int:
-    """How many cases a proof makes in this run."""
+    """Return how many cases a proof makes in this run."""
     return {Level.FAST: fast, Level.CI: ci, Level.LONG: long}[LEVEL]
 
 
 def load_hypothesis_profile() -> None:
-    """Fast and CI runs repeat themselves; a long run looks for what nobody has seen."""
+    """Make fast and CI runs repeatable; a long run tries new cases each time."""
     settings.register_profile(Level.FAST, max_examples=10, deadline=None, derandomize=True, database=None)
     settings.register_profile(Level.CI, max_examples=100, deadline=None, derandomize=True, database=None)
     settings.register_profile(Level.LONG, max_examples=5000, deadline=None, print_blob=True)

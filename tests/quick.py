@@ -1,13 +1,13 @@
-"""Which tests take longest: the quick run leaves them to CI, which runs them without counting coverage.
+"""The list of the slowest tests: the quick run leaves them to CI, which runs them without counting coverage.
 
     pytest --cov --durations=0 tests/conformance tests/formats tests/unit > times.txt
     python -m tests.quick times.txt
 
-writes the list anew: the longest tests, until those that are left take a fifth of the whole time. Few tests
-are long, and whoever names their file runs them.
+writes the list again: the slowest tests, until the others take a fifth of the total time. They still run if
+their file is named.
 
-`covering_tests.txt` names those of them that cover a line of core or services that no other test covers: CI
-counts their coverage, too. A line that CI misses wants a short test, or a long one on that list.
+`covering_tests.txt` lists those of them that cover a line of core or services that no other test covers: CI
+counts their coverage too. If CI misses a line, add a short test, or add a long one to that list.
 """
 
 import re
@@ -24,17 +24,17 @@ _TIME: Final = re.compile(r"^([0-9.]+)s (?:call|setup|teardown) +([^\[\s]+)", re
 
 
 def read_long() -> frozenset[str]:
-    """Give the long tests, without their cases."""
+    """Return the long tests, without their cases."""
     return frozenset(LIST.read_text(encoding="utf-8").split())
 
 
 def read_covering() -> frozenset[str]:
-    """Give the long tests whose coverage counts."""
+    """Return the long tests whose coverage counts."""
     return frozenset(COVERING.read_text(encoding="utf-8").split())
 
 
 def choose_long(times: Iterable[tuple[str, float]]) -> Iterator[str]:
-    """Yield the tests that take longest, until the others take their share of the time."""
+    """Yield the longest tests, until the others take their share of the time."""
     sums: dict[str, float] = {}
     for test, seconds in times:
         sums[test] = sums.get(test, 0) + seconds
@@ -47,7 +47,7 @@ def choose_long(times: Iterable[tuple[str, float]]) -> Iterator[str]:
 
 
 def main(path: str) -> None:
-    """Write the list from what pytest said."""
+    """Write the list from the output of pytest."""
     said = Path(path).read_text(encoding="utf-8")
     times = [(test, float(seconds)) for seconds, test in _TIME.findall(said)]
     LIST.write_text("".join(f"{test}\n" for test in sorted(choose_long(times))), encoding="utf-8")

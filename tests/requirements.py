@@ -1,14 +1,14 @@
 """Which requirements are proven, by which tests, and through what: `python -m tests.requirements`.
 
-A test says what it proves with `@pytest.mark.requirement("R107", "G3")`. Without options the report collects
-the tests without running them, and tells which requirement has a test. With `--outcomes FILE…`, written by
-`pytest --outcomes FILE`, it tells what these runs proved: a test of which a case was skipped, left out or
-failed in all of them proves nothing, and a call at whose answer a test did not look is no proof through a
-face. It then fails when
+A test declares what it proves with `@pytest.mark.requirement("R107", "G3")`. Without options, the report
+collects the tests without running them, and shows which requirements have a test. With `--outcomes FILE…`,
+written by `pytest --outcomes FILE`, it shows what these runs proved: a test proves nothing if one of its
+cases was skipped, left out or failed in all of them, and a call whose answer the test did not look at is no
+proof through a face. It then fails if
 
-1. a requirement that `--against` lists as proven is not proven any more, or less far out,
-2. what `docs/spec/inside.toml` calls built is not proven through a face and has no reason there,
-3. a reason there is not needed any more,
+1. a requirement that `--against` lists as proven is no longer proven, or only further inside,
+2. an id that `docs/spec/inside.toml` lists as built is not proven through a face and has no reason there,
+3. a reason there is no longer needed,
 4. an id shares each of its tests with too many others.
 
 `--write` writes what is proven into the file that `--against` names. `docs/spec/` says what the codes mean.
@@ -48,7 +48,7 @@ Proofs = Mapping[str, Sequence[str]]
 
 
 def marked(items: Iterable[pytest.Item]) -> dict[str, list[str]]:
-    """For each id that a marker names, the tests that carry it; cases of one test count once."""
+    """Return for each id in a marker the tests that carry it; cases of one test count once."""
     proofs: dict[str, list[str]] = {}
     for item in items:
         test = item.nodeid.partition("[")[0]
@@ -61,9 +61,9 @@ def marked(items: Iterable[pytest.Item]) -> dict[str, list[str]]:
 
 
 def find_crowded(proofs: Proofs) -> dict[str, int]:
-    """The ids that share each of their tests with too many others, and with how many at least.
+    """Return the ids that share each of their tests with too many others, and with how many at least.
 
-    Such a test tells a whole story; nobody sees which line of it belongs to which requirement.
+    In a test that proves so much, nobody can see which line belongs to which requirement.
     """
     carried = Counter(test for tests in proofs.values() for test in tests)
     others = {name: min(carried[test] for test in tests) - 1 for name, tests in proofs.items()}
@@ -71,12 +71,12 @@ def find_crowded(proofs: Proofs) -> dict[str, int]:
 
 
 def unknown_ids(names: Iterable[str]) -> list[str]:
-    """The names that are neither a requirement nor a decision."""
+    """Return the names that are neither a requirement nor a decision."""
     return sorted(set(names).difference(TITLES))
 
 
 def render_ranges(names: Iterable[str]) -> str:
-    """`R1-R3, R5, G2` for the ids in their order."""
+    """Return ids in order with ranges, like `R1-R3, R5, G2`."""
     wanted = set(names)
     return ", ".join(
         run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}"
@@ -95,7 +95,7 @@ def _runs(every: Iterable[str], wanted: set[str]) -> Iterator[list[str]]:
 
 
 def render_report(proofs: Proofs) -> str:
-    """The report for people: ids with their tests, then those that have none."""
+    """Return the report for people: ids with their tests, then those without."""
     proven = [name for name in IDS if name in proofs]
     missing = [name for name in IDS if name not in proofs]
     decided = [name for name in DECISIONS if name in proofs]
@@ -113,7 +113,7 @@ def render_report(proofs: Proofs) -> str:
 
 
 def render_json(proofs: Proofs) -> str:
-    """The same report for programs."""
+    """Return the same report for programs."""
     report = {
         "total": len(IDS),
         "marked": {name: list(proofs[name]) for name in IDS if name in proofs},
@@ -128,7 +128,7 @@ def render_json(proofs: Proofs) -> str:
 
 
 class Proof(NamedTuple):
-    """What runs say about one id: through what it is proven, by which tests, and why others prove less."""
+    """What runs show about one id: through what it is proven, by which tests, and why others prove less."""
 
     through: tuple[str, ...]
     tests: tuple[str, ...]
@@ -142,14 +142,14 @@ class Proof(NamedTuple):
 
 
 class Reasons(NamedTuple):
-    """What is built, and why some of it is not proven through a face."""
+    """The ids that are built, and the reasons why some of them are not proven through a face."""
 
     built: tuple[str, ...]
     reasons: Mapping[str, str]
 
 
 def judge(outcomes: Iterable[Outcome], proofs: Proofs) -> dict[str, Proof]:
-    """Say for each id with a test whether runs proved it: one of its tests passed, and none failed."""
+    """Return for each id with a test whether runs proved it: one of its tests passed, and none failed."""
     runs: dict[str, list[Outcome]] = {}
     for one in outcomes:
         runs.setdefault(one.test.partition("[")[0], []).append(one)
@@ -167,7 +167,7 @@ def _judge_one(tests: Sequence[str], runs: Mapping[str, Sequence[Outcome]]) -> P
 
 
 def _end_of(cases: Sequence[Outcome]) -> str:
-    """How a test ended whose cases ended so: failed if one failed, passed if all did."""
+    """Return the outcome of a test from those of its cases: failed if one failed, passed if all passed."""
     ends = {case.outcome for case in cases}
     if "failed" in ends:
         return "failed"
@@ -182,14 +182,14 @@ def _render_case(case: Outcome) -> str:
 
 
 def _find_unseen(cases: Sequence[Outcome]) -> str:
-    """The kinds that no case looked at and some case called."""
+    """Return the kinds that some case called and no case looked at."""
     called = {kind for case in cases for kind in case.unseen}
     seen = {kind for case in cases for kind in case.through}
     return ", ".join(kind for kind in KINDS if kind in called - seen)
 
 
 def load_reasons(file: Path = REASONS) -> Reasons:
-    """Read what is built, and the reasons."""
+    """Read the ids that are built, and the reasons."""
     data = tomllib.loads(file.read_text(encoding="utf-8"))
     return Reasons(tuple(_every(data["built"])), {**data["inside"], **data["later"]})
 
@@ -203,7 +203,7 @@ def _every(ranges: Iterable[str]) -> Iterator[str]:
 
 
 def find_faults(judged: Mapping[str, Proof], known: Mapping[str, str], reasons: Reasons) -> list[str]:
-    """List what the report fails for, by the numbers above."""
+    """List the reasons for which the report fails, by the numbers above."""
     kinds = {name: proof.kind for name, proof in judged.items()}
     found = [  # 1.
         f"{name} was proven through {kind}, now {_shown(judged.get(name))}"
@@ -244,7 +244,7 @@ def _shown(proof: Proof | None) -> str:
 
 
 def render_outcomes(judged: Mapping[str, Proof], reasons: Reasons) -> str:
-    """The report of runs: each id, how many are proven through what, and which through no face."""
+    """Return the report of runs: each id, how many are proven through what, and which through no face."""
     lines = [
         f"{name} {_shown(judged[name])}: {', '.join(judged[name].tests)}" for name in TITLES if name in judged
     ]
@@ -264,7 +264,7 @@ def render_outcomes(judged: Mapping[str, Proof], reasons: Reasons) -> str:
 
 
 def _render_less(judged: Mapping[str, Proof]) -> Iterator[str]:
-    """Name the tests that prove less than they carry, each once."""
+    """Name the tests that prove less than their markers claim, each once."""
     unseen = {test: kinds for proof in judged.values() for test, kinds in proof.unseen.items()}
     yield f"tests that called a face and did not look at the answer or at a file: {len(unseen)}"
     yield from (f"  {test}: {kinds}" for test, kinds in sorted(unseen.items()))
@@ -274,7 +274,7 @@ def _render_less(judged: Mapping[str, Proof]) -> Iterator[str]:
 
 
 def render_known(judged: Mapping[str, Proof]) -> str:
-    """The file that `--against` reads."""
+    """Return the content of the file that `--against` reads."""
     rows = (f'{name} = "{judged[name].kind}"\n' for name in TITLES if name in judged and judged[name].kind)
     return NOTE + "".join(rows)
 
@@ -283,7 +283,7 @@ def render_known(judged: Mapping[str, Proof]) -> str:
 
 
 class _Collector:
-    """Keeps what pytest collected."""
+    """Stores the tests that pytest collected."""
 
     def __init__(self) -> None:
         self.proofs: dict[str, list[str]] = {}
@@ -297,7 +297,7 @@ class CollectionError(Exception):
 
 
 def collect(folder: Path) -> dict[str, list[str]]:
-    """The proofs of all tests below a folder; raises CollectionError."""
+    """Return the proofs of all tests below a folder; raises CollectionError."""
     collector = _Collector()
     arguments = [str(folder), "--collect-only", "-n0", "-q", "--capture=no", "-p", "no:cacheprovider"]
     with redirect_stdout(io.StringIO()) as printed:
@@ -309,7 +309,7 @@ def collect(folder: Path) -> dict[str, list[str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the report; 1 when tests cannot be collected, name no requirement, or do not prove enough."""
+    """Print the report; return 1 if tests cannot be collected, name no requirement, or prove too little."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.requirements", description=(__doc__ or "").split("\n")[0]
     )

@@ -1,4 +1,4 @@
-"""Which tests CI may skip: those that `skips.toml` lists, each with the reason."""
+"""The tests that CI may skip: those listed in `skips.toml`, each with a reason."""
 
 import os
 import tomllib
@@ -13,7 +13,7 @@ from passdown.records import record
 
 LISTED: Final = Path(__file__).with_name("skips.toml")
 IS_CI: Final = bool(os.environ.get("PASSDOWN_CI"))
-"""Read before the guards of `conftest.py` take our variables away."""
+"""Read before the guards of `conftest.py` remove our variables."""
 
 
 @record
@@ -35,7 +35,7 @@ def read_skips(path: Path = LISTED) -> tuple[Skip, ...]:
 
 
 def refuse_unlisted(report: pytest.TestReport | pytest.CollectReport, skips: tuple[Skip, ...]) -> None:
-    """Turn a skip that nobody listed into a failure; what is expected to fail is not a skip."""
+    """Turn a skip that is not listed into a failure; an expected failure is not a skip."""
     if report.outcome != "skipped" or hasattr(report, "wasxfail"):
         return
     if any(fnmatchcase(report.nodeid, skip.tests) for skip in skips):

@@ -1,7 +1,7 @@
-"""The specification as data: what `docs/spec/*.toml` says, which tests prove it, and where it is cited.
+"""The specification as data: the content of `docs/spec/*.toml`, which tests prove it, and where it is cited.
 
-An id is R, G or C and a number. A test proves what its `@pytest.mark.requirement("R107", "C59")` names; the
-proofs are read from the syntax of the test files, so nothing is imported or run.
+An id is R, G or C with a number. A test proves the ids in its `@pytest.mark.requirement("R107", "C59")`; they
+are read from the syntax trees of the test files, so nothing is imported or run.
 """
 
 import ast
@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "spec"
 SOURCES = ("requirements.toml", "decisions.toml")
 CITING = ("src", "tests", "docs", "fuzz", "bench", "scripts", "changelog.d")
-"""The folders in which a code must lead somewhere."""
+"""The folders in which every code must exist."""
 
 ID = re.compile(r"[RGC][1-9][0-9]{0,2}")
 CODE = re.compile(r"\b(?:[RGC][0-9]{1,3}|S[0-4])\b")
-"""What reads as a code: an id, or one of the documents S0 to S4."""
+"""The pattern of a code: an id, or one of the documents S0 to S4."""
 
 _NOQA = re.compile(r"noqa:[^#\n]*")
 _DATA = frozenset({"golden", "recordings", "corpus", "results", "spec", "assets"})
@@ -51,7 +51,7 @@ class Topic(NamedTuple):
 
 
 class Specification(NamedTuple):
-    """Everything that the source files say, in their order."""
+    """The content of all source files, in order."""
 
     pages: Mapping[str, str]
     documents: tuple[Entry, ...]
@@ -64,7 +64,7 @@ class Specification(NamedTuple):
 
 
 class SpecificationError(Exception):
-    """A source file, or a marker of a test, does not say what it must."""
+    """A source file or a test marker is invalid."""
 
 
 @cache
@@ -133,7 +133,7 @@ def _array(data: Mapping[str, object], key: str) -> Sequence[object]:
 
 
 def find_proofs(folder: Path = ROOT / "tests") -> dict[str, list[str]]:
-    """For each id that a marker names, the tests that carry it, by file and in the order of the file."""
+    """Return for each id in a marker the tests that carry it, by file and in the order of the file."""
     proofs: dict[str, list[str]] = {}
     for path in sorted(folder.rglob("test_*.py")):
         file = path.relative_to(folder.parent).as_posix()
@@ -146,7 +146,7 @@ def find_proofs(folder: Path = ROOT / "tests") -> dict[str, list[str]]:
 
 
 def read_proofs(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the tests of a file with the ids that their markers, or those of their class or file, name."""
+    """Yield the tests of a file with the ids in their own markers, or those of their class or file."""
     body = ast.parse(text).body
     yield from _tests(body, (), _marked(_module_marks(body)))
 
@@ -186,7 +186,7 @@ def _arguments(decorators: Iterable[ast.AST]) -> Iterator[ast.expr]:
 
 
 class Citation(NamedTuple):
-    """A code where it is written."""
+    """A place where a code is written."""
 
     path: str
     line: int

@@ -1,7 +1,7 @@
-"""Which tests start a process of ours, found by reading them: CI tries these on the wheel, too.
+"""Finds the tests that start a Passdown process, by reading them: CI runs these on the wheel, too.
 
-A test starts one if it lies in a folder whose tests all do, or if its function, a fixture that it asks for,
-or anything that these use in `tests/` names the interpreter or forks.
+A test starts one if it is in a folder where all tests do, or if its function, one of its fixtures, or
+anything that these use from `tests/` names the interpreter or forks.
 """
 
 import ast
@@ -16,7 +16,7 @@ ROOTS: Final = frozenset({"sys.executable", "os.fork", "os.posix_spawn", "multip
 
 
 def starts_process(path: Path, name: str, root: Path = ROOT) -> bool:
-    """Say whether a test, or a class of tests, starts a process of ours."""
+    """Return whether a test, or a class of tests, starts a Passdown process."""
     if not path.is_relative_to(root):
         return False
     parts = path.relative_to(root).with_suffix("").parts
@@ -40,7 +40,7 @@ def _starts(root: Path, place: tuple[str, str], seen: frozenset[tuple[str, str]]
 
 @cache
 def _read(root: Path, module: str) -> tuple[Mapping[str, frozenset[str]], Mapping[str, tuple[str, str]]]:
-    """Give what each definition of a module uses, and where its names from `tests/` come from."""
+    """Return what each definition of a module uses, and where its names from `tests/` come from."""
     path = root.joinpath(*module.split(".")).with_suffix(".py")
     if not path.is_file():
         return {}, {}
@@ -56,7 +56,7 @@ def _read(root: Path, module: str) -> tuple[Mapping[str, frozenset[str]], Mappin
 
 
 def _names(node: ast.stmt) -> Iterator[str]:
-    """Give what a statement defines."""
+    """Return the names that a statement defines."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Assign | ast.AnnAssign):
@@ -65,7 +65,7 @@ def _names(node: ast.stmt) -> Iterator[str]:
 
 
 def _uses(node: ast.AST) -> Iterator[str]:
-    """Give the names that a statement uses: its own words, and the fixtures that are its parameters."""
+    """Return the names that a statement uses, including the fixtures that are its parameters."""
     for one in ast.walk(node):
         if isinstance(one, ast.Name):
             yield one.id

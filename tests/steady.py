@@ -1,8 +1,8 @@
-"""Output that is the same each time it is made: what differs from run to run becomes made up.
+"""Repeatable output: values that differ from run to run are replaced with made-up ones.
 
-An id or a hash that is shown twice is made up once, so that a reader can follow it through a page. All times
-become one moment, all ages one age and all that is left one time, because a run takes seconds and a reader
-takes minutes.
+An id or hash that is shown twice gets the same made-up value, so that a reader can follow it through a page.
+All times become one time, all ages one age and all remaining times one span, because a run takes seconds and
+a reader takes minutes.
 """
 
 import re
@@ -53,7 +53,7 @@ _VALUE: Final = re.compile(
 
 
 def steady(texts: Sequence[str], home: str = "") -> list[str]:
-    """Give texts, in their order, with made-up values; the real home folder is made up too."""
+    """Return texts, in order, with made-up values; the path of the home folder is made up too."""
     known: dict[tuple[str, str], str] = {}
 
     def make_up(found: re.Match[str]) -> str:
@@ -63,7 +63,7 @@ def steady(texts: Sequence[str], home: str = "") -> list[str]:
             return _FIXED[kind]
         if kind in {"moment", "day"}:
             return "".join(new if old.isdigit() else old for old, new in zip(real, MOMENT, strict=False))
-        # An id may be shown whole and cut short: the start of it is enough to know it.
+        # An id may be shown in full and shortened: its start is enough to recognize it.
         name = (kind, real[: _SHORT_UUID if kind == "uuid" else _SHORT])
         count = sum(other == kind for other, _ in known)
         made = known.setdefault(name, sha256(f"{kind} {count}".encode()).hexdigest())

@@ -1,10 +1,10 @@
-"""Stories: tests that do what people, agents and hosts do, and keep what these saw as a page of the docs.
+"""Stories: tests that act as people, agents and hosts do, and record what these see as a page of the docs.
 
-    uv run python -m tests.stories     writes the pages anew
+    uv run python -m tests.stories     writes the pages again
 
-A story is told in the order in which it happens. Its page, in docs/explanation/stories/, has the words of the
-test, the commands and what they print, the files that somebody wrote, and what the hooks of a host answer.
-Each command is a process of its own. What differs each time is made up (`tests/steady.py`).
+A story is told in the order in which it happens. Its page, in docs/explanation/stories/, has the prose of the
+test, the commands and their output, the files that were written, and the answers of a host's hooks. Each
+command is a process of its own. Values that differ each time are made up (`tests/steady.py`).
 """
 
 import difflib
@@ -30,9 +30,9 @@ BD: Final = "0.44.0"
 """The build of Beads that the source documents were written for."""
 _PAYLOADS: Final = ROOT / "tests" / "hosts" / "payloads"
 _WRITES: Final = os.environ.get("PASSDOWN_STORIES") == "write"
-"""Read before the guards of `conftest.py` take our variables away."""
+"""Read before the guards of `conftest.py` remove our variables."""
 _KINDS: Final = ("source", "trigger", "reason", "agent_type", "tool_name")
-"""What a payload says about its event, for the reader."""
+"""The members of a payload that are shown to the reader."""
 _TITLES: Final = ("shown to the person", "told to the agent", "refused, and the agent is told why")
 _NOTE: Final = "<!-- Written by `python -m tests.stories`: change the test, not this page. -->"
 
@@ -46,7 +46,7 @@ class Part(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a hook answered: what its host shows to a person, and what it gives to the agent."""
+    """The answer of a hook: what the host shows to a person, and what it passes to the agent."""
 
     shown: str
     given: str
@@ -54,16 +54,16 @@ class Answer(NamedTuple):
 
 
 class Actor:
-    """Somebody at a desk of their own: what they type and save becomes a part of the story."""
+    """A person at a desk: what they type and save becomes part of the story."""
 
     def __init__(self, story: "Story", desk: Desk, name: str) -> None:
-        """Keep whose story it is, and what they are called in it."""
+        """Store the story, and the actor's name in it."""
         self.desk = desk
         self._story = story
         self._name = name
 
     def types(self, line: str, code: int | None = 0) -> str:
-        """Type a command, which ends as expected, or in any way without a code; return what it prints."""
+        """Type a command and return its output; it must end with the code, if one is given."""
         printed = self.desk.type(line)
         ended = self.desk.code
         assert code in {ended, None}, (line, ended, printed)
@@ -86,7 +86,7 @@ class Actor:
         self._story.add(Part(difference, "diff", path))
 
     def at_terminal(self, line: str) -> str:
-        """Type a command at a terminal of one's own, as only a person can, and give what it prints."""
+        """Type a command at a real terminal, as only a person can, and return its output."""
         keys = ("PATH", "HOME", "PYTHONPATH", "TZ")
         variables = {key: self.desk.environment[key] for key in keys if key in self.desk.environment}
         with Terminal(self.desk.folder, variables) as terminal:
@@ -100,12 +100,12 @@ class HostedActor(Actor):
     """An agent in Claude Code, which keeps a transcript and calls its hooks with recorded payloads."""
 
     def __init__(self, story: "Story", desk: Desk, name: str, session: str) -> None:
-        """Run in a session of the host."""
+        """Start in a session of the host."""
         super().__init__(story, desk, name)
         self.begin(session)
 
     def begin(self, session: str) -> None:
-        """Be another session of the host from now on."""
+        """Switch to another session of the host."""
         path = self.desk.home / f"{session}.jsonl"
         path.touch()
         self._transcript = ClaudeTranscript(
@@ -114,23 +114,23 @@ class HostedActor(Actor):
         self.desk.environment["CLAUDE_CODE_SESSION_ID"] = session
 
     def types(self, line: str, code: int | None = 0) -> str:
-        """Type a command; the transcript has it, too."""
+        """Type a command, which the transcript records too."""
         printed = super().types(line, code)
         self._transcript.run(line, self.desk.code, printed)
         return printed
 
     def saves(self, path: str, text: str, kind: str = "markdown") -> None:
-        """Write a file; the transcript says which."""
+        """Write a file, which the transcript records too."""
         super().saves(path, text, kind)
         self._transcript.edit(path)
 
     def edits(self, path: str, difference: str) -> None:
-        """Change a file; the transcript says which."""
+        """Change a file, which the transcript records too."""
         super().edits(path, difference)
         self._transcript.edit(path)
 
     def calls(self, event: str, **told: Any) -> Answer:
-        """Let the host call a hook, and give its answer; `told` is what the payload is to say."""
+        """Make the host call a hook, and return the answer; `told` replaces members of the payload."""
         payload = self._find_payload(event, told)
         (self.desk.home / "payload.json").write_text(json.dumps(payload), encoding="utf-8")
         printed = self.desk.type(f"passdown hook --host claude < {self.desk.home / 'payload.json'}")
@@ -144,7 +144,7 @@ class HostedActor(Actor):
         return answer
 
     def _find_payload(self, event: str, told: dict[str, Any]) -> dict[str, Any]:
-        """Give the recorded payload of an event that fits best, about this session and this folder."""
+        """Return the recorded payload of an event that fits best, for this session and this folder."""
         found = [one for one in _read_payloads() if one["hook_event_name"] == event]
         found.sort(key=lambda one: sum(one.get(name) == value for name, value in told.items()))
         where = {
@@ -166,7 +166,7 @@ def _read_payloads() -> Iterator[dict[str, Any]]:
 
 
 def _read_answer(printed: str) -> Answer:
-    """Read what a hook printed, which is JSON or nothing."""
+    """Read the output of a hook, which is JSON or nothing."""
     answer = json.loads(printed) if printed.strip() else {}
     more = answer.get("hookSpecificOutput", {})
     return Answer(
@@ -177,17 +177,17 @@ def _read_answer(printed: str) -> Answer:
 
 
 class Story:
-    """A story, its desks, and the page that it becomes."""
+    """A story with its desks, and the page that it becomes."""
 
     def __init__(self, home: Path) -> None:
-        """Begin in an empty home."""
+        """Start with an empty home."""
         self.home = home
         self._parts: list[Part] = []
         self._desks: list[Desk] = []
         self._variables = {"PAGER": "cat"}
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Return the story."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -195,10 +195,10 @@ class Story:
         for desk in self._desks:
             desk.__exit__()
 
-    # --- who takes part ---------------------------------------------------------------------------
+    # --- the actors -------------------------------------------------------------------------------
 
     def prepare(self, files: Mapping[str, str], *, beads: Path | None = None) -> None:
-        """Make the repository `shop`, which uses Passdown, with files in a first commit; nothing is told."""
+        """Make the repository `shop`, with Passdown and a first commit; the page does not show this."""
         desk = Desk(self.home)
         # A commit in the second in which a session starts would count as its own.
         desk.environment["GIT_COMMITTER_DATE"] = desk.environment["GIT_AUTHOR_DATE"] = f"{MOMENT}Z"
@@ -221,11 +221,11 @@ class Story:
         self._variables["BEADS_NO_DAEMON"] = "1"
 
     def sit(self, name: str = "", folder: str = "shop") -> Actor:
-        """Let somebody sit down at a desk of their own, whose window may die."""
+        """Add a person at a desk of their own, whose window can be closed."""
         return Actor(self, self._open(folder), name)
 
     def host(self, name: str = "", folder: str = "shop", session: str = "session-1") -> HostedActor:
-        """Let an agent in Claude Code take part."""
+        """Add an agent in Claude Code."""
         return HostedActor(self, self._open(folder), name, session)
 
     def _open(self, folder: str) -> Desk:
@@ -236,7 +236,7 @@ class Story:
         self._desks.append(desk)
         return desk
 
-    # --- how it is told ---------------------------------------------------------------------------
+    # --- the page ---------------------------------------------------------------------------------
 
     def says(self, text: str) -> None:
         """Add prose to the page: a heading or a paragraph."""
@@ -256,7 +256,7 @@ class Story:
         return [part._replace(text=text) for part, text in zip(self._parts, texts, strict=True)]
 
     def make_page(self, name: str) -> str:
-        """Give the page of this name."""
+        """Return the page of this name."""
         blocks = [_fence(part) for part in self.list_parts()]
         test = f"tests/e2e/stories/test_story_{name}.py"
         end = f"This is what `{test}` saw. Ids, times and ages in it are made up."
@@ -273,7 +273,7 @@ def _fence(part: Part) -> str:
 
 @contextmanager
 def tell(name: str, folder: Path) -> Iterator[Story]:
-    """Tell a story; at its end its page must be what the docs have, or is written."""
+    """Tell a story; at the end, compare its page with the docs, or write it."""
     home = folder / "home"
     home.mkdir()
     with Story(home) as story:
@@ -285,7 +285,7 @@ def tell(name: str, folder: Path) -> Iterator[Story]:
 
 
 def compare(path: Path, page: str) -> None:
-    """Fail with the difference if a page of the docs is another one; write it if that was asked for."""
+    """Fail with the difference if a page of the docs is not the same; write it if asked to."""
     if _WRITES:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")
@@ -295,7 +295,7 @@ def compare(path: Path, page: str) -> None:
 
 
 def main() -> int:
-    """Write the pages anew."""
+    """Write the pages again."""
     variables = {**os.environ, "PASSDOWN_STORIES": "write"}
     stories = sorted(str(path) for path in (ROOT / "tests" / "e2e" / "stories").glob("test_story_*.py"))
     recorded = str(

@@ -1,15 +1,15 @@
-"""How long a call takes, in P: as many times as long as a start of Python takes here, at the same moment.
+"""How long a call takes, in P: multiples of what a start of Python takes on this machine at the same time.
 
-A limit in milliseconds would be a limit on the machine. So a call and as many starts of Python as it usually
-costs are measured by turns, and the least of each counts: others work on the machine, too. Both clocks are
-judged: the processor's time of the process and of those it starts, and the time on the wall, which also sees
-a call that waits. `usual.toml` has what each call usually costs; it may cost twice as much.
+A limit in milliseconds would test the machine. So a call and as many starts of Python as it usually costs are
+measured in turn, and the minimum of each counts, because other programs run too. Both clocks are judged: the
+processor time of the process and of those it starts, and the wall clock, which also notices a call that
+waits. `usual.toml` has the usual cost of each call; a call may cost twice as much.
 
-    PASSDOWN_TIMES=record  writes what each call costs now to `usual.toml`
-    PASSDOWN_TIMES=work    makes each call three times as slow by work, and fails if that is not noticed
-    PASSDOWN_TIMES=wait    the same by waiting
+    PASSDOWN_TIMES=record  writes the current cost of each call to `usual.toml`
+    PASSDOWN_TIMES=work    makes each call three times slower by work, and fails if that is not noticed
+    PASSDOWN_TIMES=wait    does the same by waiting
 
-`scripts/timed` runs all of them, again and again.
+`scripts/timed` runs all of them repeatedly.
 """
 
 import compileall
@@ -31,12 +31,12 @@ ROOM: Final = 2.0
 """How many times its usual cost a call may cost."""
 
 SLOWER: Final = 3.0
-"""So many times as slow a call is noticed."""
+"""A call that is this many times slower must be noticed."""
 
 MOST_TRIES: Final = 40
 TRIES_WHEN_SLOW: Final = 4
 _ROOM_OF_FIRST: Final = (1.25, 1.5)
-"""What the first tries may cost: a single one says less, so it must be nearer to the usual cost."""
+"""What the first tries may cost: a single one is less reliable, so it must be closer to the usual cost."""
 _TRIES_TO_RECORD: Final = 8
 _USUAL: Final = Path(__file__).with_name("usual.toml")
 _START: Final = (sys.executable, "-I", "-c", "pass")
@@ -55,13 +55,13 @@ T = TypeVar("T")
 
 
 class Took(NamedTuple):
-    """Seconds: on the wall, and of the processor for a process and those that it started."""
+    """Seconds: wall clock, and processor time of a process and those that it started."""
 
     wall: float
     work: float
 
     def least(self, other: "Took") -> "Took":
-        """Take the least of each clock."""
+        """Return the smaller value of each clock."""
         return Took(min(self.wall, other.wall), min(self.work, other.work))
 
 
@@ -69,7 +69,7 @@ FOREVER: Final = Took(float("inf"), float("inf"))
 
 
 class Cost(NamedTuple):
-    """What a call cost at least, beside what a start of Python cost at least."""
+    """The least that a call cost, and the least that a start of Python cost."""
 
     took: Took
     start: Took
@@ -78,22 +78,22 @@ class Cost(NamedTuple):
 
     @property
     def p(self) -> float:
-        """In starts of Python, by the worse of both clocks; what it waits for on purpose is left out.
+        """The cost in starts of Python, by the worse of both clocks, without intended waits.
 
-        Without a folder in memory a call also waits for the disk: then the processor's time is judged alone.
+        Without a folder in memory a call also waits for the disk: then only the processor time is judged.
         """
         work = self.took.work / self.start.work
         return max((self.took.wall - self.waits) / self.start.wall, work) if has_memory() else work
 
     def tell(self, name: str, usual: float) -> str:
-        """Say the figures."""
+        """Return the figures as text."""
         wall, work, start = (
             f"{seconds * 1000:.0f} ms" for seconds in (self.took.wall, self.took.work, self.start.wall)
         )
         tries = f"{self.tries} tries" if self.tries > 1 else "1 try"
         return (
             f"{name}: {self.p:.1f} P, usually {usual:.1f}, at most {ROOM * usual:.1f}"
-            f" ({wall}, {work} of the processor, P {start}, {tries})"
+            f" ({wall}, {work} of processor time, P {start}, {tries})"
         )
 
 
@@ -105,7 +105,7 @@ class TooSlowError(AssertionError):
 
 
 def take(act: Callable[[], T]) -> tuple[T, Took]:
-    """Do something that starts processes; give what it gave, and what they took."""
+    """Do something that starts processes; return its result, and what they took."""
     began, before = time.perf_counter(), _work_of_children()
     found = act()
     return found, Took(time.perf_counter() - began, _work_of_children() - before)
@@ -113,19 +113,19 @@ def take(act: Callable[[], T]) -> tuple[T, Took]:
 
 @functools.cache
 def has_memory() -> bool:
-    """Say whether there is a folder in memory, where no call waits for a disk."""
+    """Return whether there is a folder in memory, where no call waits for a disk."""
     return os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM_IN_MEMORY
 
 
 @contextmanager
 def open_folder() -> Iterator[Path]:
-    """Give an empty folder for what is measured: in memory, where there is one."""
+    """Yield an empty folder for measurements, in memory if possible."""
     with tempfile.TemporaryDirectory(prefix="passdown-", dir=_MEMORY if has_memory() else None) as name:
         yield Path(name).resolve()
 
 
 def drag(script: str) -> str:
-    """Give a Python program as it is to be run: itself, or slower if a test is to notice that."""
+    """Return a Python program to run: as it is, or slower if a test must notice that."""
     return _drag.get() + script
 
 
@@ -140,16 +140,16 @@ def dragging(how: str, seconds: float) -> Iterator[None]:
 
 
 def make_slower(how: str, seconds: float) -> str:
-    """Give a line that takes so long, by waiting or by work.
+    """Return a line of Python that takes that long, by waiting or by work.
 
-    Work is counted in turns of a loop, since the speed of a machine changes within seconds: the line becomes
-    slower with the program that it drags.
+    Work is counted in turns of a loop, because the speed of a machine changes within seconds: the line then
+    slows down together with the program.
     """
     return _CODE[how].format(seconds / time_turn() if how == "work" else seconds)
 
 
 def time_turn() -> float:
-    """Give the seconds of the processor that one turn of the loop takes at least."""
+    """Return the least processor time, in seconds, of one turn of the loop."""
     turns = compile(_CODE["work"].format(_TURNS), "<turns>", "exec")
     took = []
     for _ in range(5):
@@ -161,7 +161,7 @@ def time_turn() -> float:
 
 @functools.cache
 def compile_package() -> None:
-    """Compile what is measured, as an installer does: else every process would, which takes as long again."""
+    """Compile the package, as an installer does: otherwise every process would, which takes as long again."""
     import passdown  # another checkout may be measured without it
 
     compileall.compile_dir(os.path.dirname(passdown.__file__), quiet=2)
@@ -175,9 +175,9 @@ def measure(
     tries: int = MOST_TRIES,
     is_judged: bool = True,
 ) -> Cost:
-    """Measure a call and starts of Python by turns; if it is judged, until it is found quick enough.
+    """Measure a call and starts of Python in turn; if it is judged, until it is fast enough.
 
-    As many starts as the call usually costs, so that both take as long: whoever else works here slows both.
+    There are as many starts as the call usually costs, so that both take equally long and are slowed alike.
     """
     compile_package()
     took = series = FOREVER
@@ -196,7 +196,7 @@ def measure(
 def judge(name: str, act: Callable[[], Took], *, waits: float = 0.0) -> None:
     """Fail if a call costs more than twice what `usual.toml` says; print what it cost.
 
-    `waits` are the seconds that it waits on purpose, whatever the machine.
+    `waits` are the seconds that it waits on purpose on any machine.
     """
     if _MODE == "record":
         _record(name, act, waits)
@@ -212,8 +212,8 @@ def judge(name: str, act: Callable[[], Took], *, waits: float = 0.0) -> None:
 def measure_slower(act: Callable[[], Took], usual: float, how: str, *, waits: float = 0.0) -> Cost:
     """Measure a call that is made slower by twice its usual cost, by `work` or by `wait`.
 
-    By its usual cost, not by what it costs here: on a machine where it costs half of that, three times as
-    slow would still be quick enough.
+    The usual cost counts, not the cost on this machine: where a call costs half of that, a call three times
+    slower would still be fast enough.
     """
     start = functools.reduce(Took.least, (start_python(1) for _ in range(10)))
     with dragging(how, (SLOWER - 1) * usual * start.wall):
@@ -221,24 +221,24 @@ def measure_slower(act: Callable[[], Took], usual: float, how: str, *, waits: fl
 
 
 def rule(is_quick: bool, told: str) -> None:
-    """Print what was measured, and fail if it was too slow; or if it was not, where it was made so."""
+    """Print the measurement, and fail if it was too slow, or not noticed although it was made slower."""
     print(told)
     if IS_SLOWED and is_quick:
         import pytest
 
-        pytest.fail(f"three times as slow, and not noticed: {told}")
+        pytest.fail(f"three times slower, and not noticed: {told}")
     if not IS_SLOWED and not is_quick:
         raise TooSlowError(told)
 
 
 def drag_here(seconds: float) -> None:
-    """Be three times as slow, after something that took so long here, if a test is to notice that."""
+    """Slow this process down three times after something took that long, if a test must notice that."""
     if IS_SLOWED:
         exec(make_slower(_MODE, (SLOWER - 1) * seconds), {})  # noqa: S102 - a line of ours
 
 
 def start_python(count: int) -> Took:
-    """Give what some starts of Python take, one after the other."""
+    """Return how long some starts of Python take, one after the other."""
     return take(lambda: [subprocess.run(_START, check=True) for _ in range(count)])[1]
 
 
@@ -255,13 +255,13 @@ def _work_of_children() -> float:
 
 
 def read_usual() -> dict[str, float]:
-    """Give what calls usually cost, by their names."""
+    """Return what calls usually cost, by name."""
     found: dict[str, float] = tomllib.loads(_USUAL.read_text(encoding="utf-8"))["P"]
     return found
 
 
 def _record(name: str, act: Callable[[], Took], waits: float) -> None:
-    """Measure how many starts of Python a call costs, then again with so many starts beside it."""
+    """Measure how many starts of Python a call costs, then again with that many starts beside it."""
     known = read_usual()
     about = known.get(name) or measure(act, 5.0, waits=waits, tries=2, is_judged=False).p
     known[name] = round(measure(act, about, waits=waits, tries=_TRIES_TO_RECORD, is_judged=False).p, 1)

@@ -1,14 +1,14 @@
-"""The commands shown in the documents are run, and their output is what the documents show.
+"""Runs the commands in the documents, and compares their output with what the documents show.
 
-    uv run python -m tests.transcripts     writes what the commands really print
+    uv run python -m tests.transcripts     writes the real output of the commands
 
-A page is done in order, in one empty folder that is the home of its reader:
+A page is followed in order, in one empty folder that is the home of its reader:
 
 - a fence with `title="path"` is saved as that file; a `diff` fence with a title is an edit of that file;
 - each line `$ …` of a `console` fence is run, if the first of them is a command that we may run;
-- `$ script …` opens a window in the window, which is a process, and `$ exit` closes it.
+- `$ script …` opens a window inside the window, as a process, and `$ exit` closes it.
 
-README shows, in its marked fences, commands with what a tutorial says that they print.
+README shows, in its marked fences, commands with the output from a tutorial.
 """
 
 import json
@@ -57,7 +57,7 @@ _MARKED: Final = re.compile(
 
 
 class Block(NamedTuple):
-    """A fence of a page: where its body stands, and what its commands printed."""
+    """A fence of a page: the position of its body, and the output of its commands."""
 
     start: int
     end: int
@@ -66,10 +66,10 @@ class Block(NamedTuple):
 
 
 class Window:
-    """A process under which commands run, as under a terminal or an agent's host; it dies when closed."""
+    """A process in which commands run, as in a terminal or an agent's host; it dies when closed."""
 
     def __init__(self) -> None:
-        """Open it."""
+        """Open the window."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.transcripts", "window"],
             cwd=ROOT,
@@ -80,7 +80,7 @@ class Window:
         )
 
     def run(self, asked: dict[str, object]) -> tuple[str, int]:
-        """Run a command in it, and return all it prints and its exit code."""
+        """Run a command in the window; return all output and the exit code."""
         typed, shown = self._process.stdin, self._process.stdout
         assert typed
         assert shown
@@ -90,19 +90,19 @@ class Window:
         return str(printed), int(code)
 
     def close(self) -> None:
-        """Let it die; whoever ran in it is told nothing."""
+        """Kill the window; whatever runs in it is not told."""
         self._process.communicate()
 
 
 def keep_window() -> None:
-    """Be a window: run what is asked for until nobody can ask any more."""
+    """Be a window: run the requested commands until there are no more requests."""
     for line in sys.stdin:
         sys.stdout.write(json.dumps(_run(json.loads(line))) + "\n")
         sys.stdout.flush()
 
 
 def _run(asked: dict[str, object]) -> tuple[str, int]:
-    """Run a command at a terminal at which nobody can type, and return all it prints and its exit code."""
+    """Run a command at a terminal without input; return all output and the exit code."""
     if sys.platform == "win32":  # has no such terminals
         process = _start(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         data, _ = process.communicate()
@@ -122,17 +122,17 @@ def _start(asked: dict[str, object], **outputs: int) -> subprocess.Popen[bytes]:
 
 
 def _read(screen: int) -> Iterator[bytes]:
-    """Read what is shown until nobody writes any more; Linux calls that an error."""
+    """Read the output until every writer has closed it; Linux reports that as an error."""
     with open(screen, "rb", buffering=0) as file, suppress(OSError):
         while data := file.read(65536):
             yield data
 
 
 class Desk:
-    """Where a reader follows a page: a home, the folder they are in, and the windows they have opened."""
+    """The place where a reader follows a page: a home, the current folder, and the open windows."""
 
     def __init__(self, home: Path) -> None:
-        """Begin at home, which is empty but for what git must know."""
+        """Start in a home folder that is empty except for git's settings."""
         self.home = home
         self.folder = home
         self.code = 0
@@ -144,16 +144,16 @@ class Desk:
         self.environment = {**ours, **where, "COLUMNS": str(COLUMNS), "TERM": "dumb", "TZ": "UTC"}
 
     def __enter__(self) -> Self:
-        """Sit down."""
+        """Return the desk."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close what is open."""
+        """Close the open windows."""
         for window in self._windows:
             window.close()
 
     def type(self, line: str) -> str:
-        """Type a command as a reader would, and return all it prints; `< FILE` may be its end."""
+        """Type a command as a reader would, and return all output; it may end in `< FILE`."""
         line, _, given = line.partition(" < ")
         program, *arguments = shlex.split(line)
         match program:
@@ -182,7 +182,7 @@ class Desk:
         path.write_text(text, encoding="utf-8")
 
     def edit(self, name: str, difference: str) -> None:
-        """Edit a file by hand, as a difference without line numbers says."""
+        """Edit a file by hand, as a diff without line numbers describes."""
         text = (self.folder / name).read_text(encoding="utf-8")
         lines = difference.splitlines(keepends=True)
         old, new = ("".join(line[1:] for line in lines if line[0] in signs) for signs in (" -", " +"))
@@ -203,12 +203,12 @@ def make_home() -> Iterator[Path]:
 
 
 def read_entries(body: str) -> list[tuple[str, str]]:
-    """Read the commands of a console fence, each with what it is said to print."""
+    """Read the commands of a console fence, each with the output that is shown."""
     return [(entry["command"], entry["output"]) for entry in _ENTRY.finditer(body)]
 
 
 def replay(page: str, desk: Desk) -> Iterator[Block]:
-    """Do what a page says, in order, and yield what its commands really print."""
+    """Follow a page in order, and yield the real output of its commands."""
     for fence in _FENCE.finditer(page):
         if fence["title"]:
             do = desk.edit if fence["kind"] == "diff" else desk.save
@@ -220,7 +220,7 @@ def replay(page: str, desk: Desk) -> Iterator[Block]:
 
 
 def corrected(page: str, folder: Path, *, has_made_up_values: bool = False) -> str:
-    """Return a page with what its commands really print; what differs each time may be made up."""
+    """Return a page with the real output of its commands; changing values may be made up."""
     with Desk(folder) as desk:
         blocks = list(replay(page, desk))
     outputs: Sequence[str] = [output for block in blocks for output in block.outputs]
@@ -236,7 +236,7 @@ def corrected(page: str, folder: Path, *, has_made_up_values: bool = False) -> s
 
 
 def corrected_readme(readme: str, pages: Sequence[str]) -> str:
-    """Return the README with what the pages show for its commands; the last time counts."""
+    """Return the README with the output that the pages show for its commands; the last one counts."""
     fences = [
         fence["body"] for page in pages for fence in _FENCE.finditer(page) if fence["kind"] == "console"
     ]
@@ -249,13 +249,13 @@ def corrected_readme(readme: str, pages: Sequence[str]) -> str:
 
 
 def correct_page(path: Path, folder: Path) -> str:
-    """Return what one of our pages should say."""
+    """Return the correct content of one of our pages."""
     page = path.read_text(encoding="utf-8")
     return corrected(page, folder, has_made_up_values=path != FIRST_CHECK)
 
 
 def correct_beads_page(folder: Path) -> str:
-    """Return what the page about Beads should say, with a small `bd` that does not answer three times."""
+    """Return the correct page about Beads, with a small `bd` that fails to answer three times."""
     bd = make_small(folder / "bd", "1.3.0")
     for number, title in enumerate(("Sign in form", "Docs"), 1):
         bd.add(f"tp-{number}", title=title)
@@ -271,7 +271,7 @@ def correct_beads_page(folder: Path) -> str:
 
 
 def main() -> None:
-    """Write the pages anew."""
+    """Write the pages again."""
     pages: list[str] = []
     for path in (
         FIRST_CHECK,

@@ -1,9 +1,9 @@
-"""A program that runs a call of Passdown, and then writes which modules had a function called.
+"""A program that runs a call of Passdown, and then writes in which modules a function was called.
 
     python -I -S called.py SOURCE LIBRARIES ARGUMENTS…
 
-The last line of standard error is the exit code and the files, as JSON. What runs while a module is imported
-does not count, and neither do bodies of classes.
+The last line of standard error is the exit code and the files, as JSON. Code that runs while a module is
+imported does not count, and neither do bodies of classes.
 """
 
 import json

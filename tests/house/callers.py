@@ -1,4 +1,4 @@
-"""What nobody uses: public names of core, ports and services without a caller, and settings nobody reads."""
+"""Unused code: public names of core, ports and services without a caller, and settings nobody reads."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from tests.house.tree import Finding, Function, Module, dotted, module_name, wal
 
 ROOMS = frozenset({"core", "ports", "services"})
 SUITES = "testing"
-"""The suites for engines of others are shipped; what only they use, the product does not."""
+"""The suites are shipped for engines of others; what only they use counts as unused."""
 
 SETTINGS = "settings.py"
 
@@ -80,7 +80,7 @@ def _names_of(module: Module) -> Iterator[str]:
 
 
 def _walk(top: ast.AST) -> Iterator[ast.AST]:
-    """Yield every node, also of annotations that are texts."""
+    """Yield every node, including those of annotations in quotes."""
     for node in walk(top):
         yield node
         for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
@@ -89,7 +89,7 @@ def _walk(top: ast.AST) -> Iterator[ast.AST]:
 
 
 def _used_attributes(modules: Sequence[Module]) -> frozenset[str]:
-    """Return every attribute that is used, but not by a method of that name: it may only hand on."""
+    """Return every attribute that is used, except by a method of the same name, which may only delegate."""
     return frozenset(
         name for module in modules if module.parts[0] != SUITES for name in _attributes(module.tree, "")
     )
@@ -106,12 +106,12 @@ def _attributes(node: ast.AST, method: str) -> Iterator[str]:
 
 
 class Reading(NamedTuple):
-    """What a module says about the settings."""
+    """How a module uses the settings."""
 
     fields: frozenset[tuple[str, str]]
-    """Each attribute that is used, with the name of what it is an attribute of."""
+    """Each attribute that is used, with the name of its owner."""
     holders: frozenset[tuple[str, str]]
-    """Each name that is assigned from an attribute, or annotated, with that attribute or annotation."""
+    """Each name that is assigned from an attribute or annotated, with that attribute or annotation."""
 
 
 def rule_settings_read(modules: Sequence[Module]) -> Iterator[tuple[str, Finding]]:

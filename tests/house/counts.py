@@ -1,4 +1,4 @@
-"""What is counted besides what the rules forbid: faces beside actions, silenced linters, inner imports."""
+"""Figures beyond the rules: faces that bypass actions, silenced linters, inner imports."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ _NOQA = re.compile(r"#\s*(?:ruff:\s*)?noqa\b")
 
 
 _BELOW_ACTIONS = frozenset({"services", "wiring", "engines", "trackers", "hosts"})
-# They must load nothing more than they do, so they call what they need themselves.
+# They must load as little as possible, so they call what they need directly.
 _QUICK_FACES = frozenset(
     {
         *(f"faces/hooks/{name}.py" for name in ("quick", "quick_edits", "hook_log", "opt_in_notice")),
@@ -20,9 +20,9 @@ _QUICK_FACES = frozenset(
 
 
 def find_bypasses(modules: Sequence[Module]) -> list[str]:
-    """Find the faces that call something else than actions, each with what it calls.
+    """Find the faces that call anything other than actions, each with what it calls.
 
-    A class is not called: a face makes requests, and tells results apart by their types.
+    Using a class does not count as a call: a face makes requests, and distinguishes results by their types.
     """
     found: list[str] = []
     for module in modules:

@@ -1,4 +1,4 @@
-"""Errors caught, the clock, the disk and the shell."""
+"""Rules about caught errors, the clock, the disk and the shell."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tests.house.tree import PACKAGE, Finding, Module, calls, dotted, imports, references, walk, words
 
-# The only files that may catch everything: each reports what it caught.
+# The only files that may catch every exception: each reports what it caught.
 ENTRY_POINTS = frozenset(
     {
         "faces/cli/main.py",
@@ -21,14 +21,14 @@ SYSTEM = "engines/system.py"
 
 # Imports of the clock's module that are allowed outside engines/system.py.
 CLOCK_READERS = MappingProxyType({"faces/hooks/quick.py": frozenset({"time"})})
-# Who may change files, and how: "write" covers contents and folders, "move" covers rename and delete.
+# The modules that may change files, and how: "write" covers contents and folders, "move" rename and delete.
 WRITERS = MappingProxyType(
     {
         "engines/files/write.py": frozenset({"write", "move"}),
         "engines/files/archive.py": frozenset({"move"}),
-        "engines/files/displaced.py": frozenset({"move"}),  # what `replace` displaced, once it was taken in
+        "engines/files/displaced.py": frozenset({"move"}),  # displaced files, once they were read
         "engines/sqlite/database.py": frozenset({"move"}),  # discards a damaged cache
-        "engines/scratch.py": frozenset({"write", "move"}),  # a folder for a measurement, in no project
+        "engines/scratch.py": frozenset({"write", "move"}),  # a folder for a measurement, outside of projects
     }
 )
 _OS_WRITES = words(
@@ -49,10 +49,10 @@ _OPENERS = words(
 _READ_FLAGS = words("O_RDONLY O_CLOEXEC O_DIRECTORY O_NOFOLLOW O_BINARY O_NONBLOCK O_NOINHERIT O_NOATIME")
 # The only modules that open files for reading, list folders or search them.
 READERS = frozenset({"engines/files/read.py", "engines/files/write.py"})
-# Others that may do one of these things, and why.
+# Other modules that may do one of these things, and why.
 READING_EXCEPTIONS = MappingProxyType(
     {
-        # Runs at every prompt; loading the module that reads would take as long as all of it.
+        # Runs at every prompt; loading the module that reads files would double its time.
         "faces/hooks/quick.py": frozenset({"os.open"}),
         # SQLite opens its own files; `wiring/caches.py` looks at their paths first.
         "engines/sqlite/database.py": frozenset({"sqlite3.connect"}),
@@ -82,10 +82,10 @@ _SURROUNDINGS = words(
     "sys.argv sys.orig_argv sys.stdin sys.stdout sys.stderr"
 )
 _TERMINAL_METHODS = frozenset({"isatty", "expanduser"})
-# Others that may read one of them, and why.
+# Other modules that may read one of them, and why.
 SURROUNDINGS_READERS = MappingProxyType(
     {
-        # What git is started with, where nobody says otherwise; what wiring opens gets the caller's.
+        # The default environment of git; what wiring opens gets the caller's environment.
         "engines/git/repository.py": frozenset({"os.environ"}),
         # Where the driver will connect: it reads PGHOST and PGPORT of this process itself.
         "engines/postgres/reachability.py": frozenset({"os.environ"}),
@@ -98,7 +98,7 @@ _SHELLS = words(
 
 
 def rule_broad_except(module: Module) -> Iterator[Finding]:
-    """Only entry points catch everything; others catch what they can name."""
+    """Only entry points catch every exception; other code catches named ones."""
     if module.path not in ENTRY_POINTS:
         for node in walk(module.tree):
             if isinstance(node, ast.ExceptHandler) and _is_broad(module, node.type):
@@ -119,7 +119,7 @@ def _is_broad(module: Module, caught: ast.expr | None) -> bool:
 
 
 def rule_silent_except(module: Module) -> Iterator[Finding]:
-    """No handler only passes; use `suppress(NamedError)` with a comment that says why."""
+    """No handler only passes; use `suppress(NamedError)` with a comment that gives the reason."""
     for node in walk(module.tree):
         if isinstance(node, ast.ExceptHandler) and all(_is_silent(line) for line in node.body):
             yield Finding(node.lineno, "handler does nothing; use contextlib.suppress with a named error")
@@ -260,7 +260,7 @@ def _constant(module: Module, name: str) -> ast.expr | None:
 
 
 def rule_surroundings(module: Module) -> Iterator[Finding]:
-    """Below the faces nobody reads environment, terminal or current folder: one may serve many (C136)."""
+    """Below the faces no code reads environment, terminal or current folder: one may serve many (C136)."""
     if module.parts[0] == "faces":
         return
     granted = SURROUNDINGS_READERS.get(module.path, frozenset())

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from tests.house.tree import Finding, Module, imports, inside
 
-# The rooms of core and of services, and the modules beside them: each may import those before it.
+# The rooms of core and of services, and the modules next to them: each may import those before it.
 ROOM_ORDER = MappingProxyType(
     {
         "core": (
@@ -66,7 +66,7 @@ MAY_IMPORT = MappingProxyType(
     }
 )
 
-# The quick hook path skips services and wiring, so it may import the engine that appends. What a hook logs
+# The quick hook path skips services and wiring, so it may import the engine that appends. The log of a hook
 # must be written even if wiring fails.
 EXTRA_IMPORTS = MappingProxyType(
     {f"faces/hooks/{name}.py": frozenset({"engines"}) for name in ("quick", "hook_log", "opt_in_notice")}

@@ -1,7 +1,7 @@
-"""Where facts are folded by hand, and where kinds of facts are listed: counted in the whole package.
+"""Counts where the package folds facts by hand, and where it lists kinds of facts.
 
-What is counted is a function, a method or a constant, as a reader would count them. Each that stays is in
-`tests/house/kept.toml` with its reason; one that is not there, or is there for nothing, is a finding.
+Functions, methods and constants are counted. Each that stays is in `tests/house/kept.toml` with its reason; a
+place without an entry, or an entry without a place, is a finding.
 """
 
 import ast
@@ -20,11 +20,11 @@ _KEYS = frozenset({"key", "text", "id", "fact"})
 
 
 def find_folds(modules: Sequence[Module]) -> list[str]:
-    """Find the functions that fold: they take facts, and change what a table says under a key.
+    """Find the functions that fold: they take facts, and change a table by key.
 
-    1. It takes facts or lines of a journal, reads them from something else, or goes through facts.
-    2. It takes an entry out (`pop`, `del`, `discard`, `clear`), puts one in the place of another
-       (`table[key] = …`), leaves out what has the key of a fact, or lets the last fact of each key win.
+    1. It takes facts or lines of a journal, reads them from something else, or iterates over facts.
+    2. It removes an entry (`pop`, `del`, `discard`, `clear`), replaces one (`table[key] = …`), leaves out
+       entries with the key of a fact, or lets the last fact of each key win.
     """
     return [
         f"{module.path} {name}"
@@ -35,10 +35,10 @@ def find_folds(modules: Sequence[Module]) -> list[str]:
 
 
 def find_tables(modules: Sequence[Module]) -> list[str]:
-    """Find the class of kinds, and every function or constant that names at least four of them.
+    """Find the class of kinds, and every function or constant that names at least four kinds.
 
     They are named as members of the class, by a constant of the module that stands for one, or as texts. A
-    comprehension over the class names none.
+    comprehension over the class does not name any.
     """
     values = frozenset(value for module in modules for value in _values(module))
     return [
@@ -50,13 +50,13 @@ def find_tables(modules: Sequence[Module]) -> list[str]:
 
 
 def read_kept(what: str) -> Mapping[str, str]:
-    """Return the reasons of what stays: `folds` or `tables`, by path and name."""
+    """Return the reasons for the `folds` or `tables` that are kept, by path and name."""
     kept: Mapping[str, str] = tomllib.loads(KEPT.read_text(encoding="utf-8"))[what]
     return kept
 
 
 def compare_kept(found: Sequence[str], kept: Mapping[str, str]) -> list[str]:
-    """Return what is found and has no reason, and what has a reason and is not found."""
+    """Return what was found without a reason, and reasons for what was not found."""
     return [
         *(f"{one} has no reason in {KEPT.name}" for one in found if not kept.get(one)),
         *(f"{one} is in {KEPT.name} and does not count" for one in kept if one not in found),
@@ -64,7 +64,7 @@ def compare_kept(found: Sequence[str], kept: Mapping[str, str]) -> list[str]:
 
 
 def _parts(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
-    """Yield functions, methods and constants with their names; what is inside a function belongs to it."""
+    """Yield functions, methods and constants with their names; code inside a function belongs to it."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and node.name != KINDS:
             yield from ((f"{node.name}.{name}", part) for line in node.body for name, part in _named(line))

@@ -1,4 +1,4 @@
-"""What only one place may know: the names of files, and the names of hosts."""
+"""Rules about knowledge that belongs in one place: the names of files and of hosts."""
 
 import ast
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from tests.house.tree import Finding, Module, calls, dotted, walk, words
 
 LAYOUT = "layout.py"
 
-# Names that mean one file or folder wherever they appear.
+# Names that always mean the same file or folder.
 _PATHS = (".conductor", "thoughts/", "conductor/sessions", ".git/", "passdown/journal", "passdown/cache")
 _FILES = words(
     "passdown.toml settings.toml LEDGER.md current.md preferences.json last-checkpoint-commit.txt "
     "hooks.log metrics.jsonl rests.log info/exclude .gitignore .gitattributes"
 )
-# Modules that join names that are not ours: git's own files, the folders of a platform, the system's.
+# Modules that join names that are not ours: those of git, of a platform or of the system.
 _FOREIGN = ("engines/git/", "engines/user_folders.py", "engines/process.py", "engines/sqlite/mounts.py")
 
 _HOSTS = tuple(row.names[0] for row in HOSTS.rows)
@@ -33,7 +33,7 @@ def rule_hosts(module: Module) -> Iterator[Finding]:
 
 
 def rule_paths(module: Module) -> Iterator[Finding]:
-    """Only layout.py names the files and folders of Passdown; no other module joins names of its own."""
+    """Only layout.py names Passdown's files and folders; no other module joins names of its own to a path."""
     if module.path == LAYOUT or module.parts[0] == "testing":
         return
     for node in _texts(module):
@@ -44,7 +44,7 @@ def rule_paths(module: Module) -> Iterator[Finding]:
 
 
 def _joined(module: Module) -> Iterator[Finding]:
-    """Yield texts that are joined to a folder: `os.path.join(folder, "name")` and `folder / "name"`."""
+    """Yield texts that are joined to a folder, as in `os.path.join(folder, "name")` and `folder / "name"`."""
     for call in calls(module.tree):
         if dotted(module, call.func) == "os.path.join":
             for argument in call.args[1:]:
@@ -56,7 +56,7 @@ def _joined(module: Module) -> Iterator[Finding]:
 
 
 def _is_name(node: ast.expr) -> bool:
-    """Return whether this is a text that names a file, but not one that comes with the package."""
+    """Return whether a text names a file, except one that comes with the package."""
     match node:
         case ast.Constant(value=str(name)):
             return bool(name) and not name.endswith(".sql")

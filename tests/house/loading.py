@@ -1,4 +1,4 @@
-"""Which modules a Passdown process loads, and what it takes."""
+"""Which modules a Passdown process loads, and how long that takes."""
 
 import json
 import os
@@ -29,7 +29,7 @@ CALLS = MappingProxyType(
     }
 )
 _PYTHON = (sys.executable, "-I", "-c")
-# Without `site`, because installed packages may load anything there; with `os`, as `site` loads it.
+# Without `site`, where installed packages may load anything; with `os`, because `site` loads it.
 _BARE_PYTHON = (sys.executable, "-I", "-S", "-c")
 _CALL = (
     "import sys; sys.path[:0] = [sys.argv.pop(1)]; sys.path += [sys.argv.pop(1)]; "
@@ -41,7 +41,7 @@ _LIST = (
     "import json; sys.stderr.write(chr(10) + json.dumps([code, sorted(names)]))"
 )
 _CALLED = Path(__file__).with_name("called.py")
-# By its action, because a plain checkout has no parser; before there were actions, a claim needed one, too.
+# Through its action, because a plain checkout has no parser; before actions existed, a claim needed one too.
 _ADD_TASK = """
 import sys; sys.path[:0] = [sys.argv.pop(1)]; sys.path += [sys.argv.pop(1)]
 from pathlib import Path
@@ -57,7 +57,7 @@ ask(add, open_caller(Surroundings(folder=Path.cwd())), NewTaskRequest(title="wri
 
 
 class Stage(NamedTuple):
-    """A project, and the source that is run in it."""
+    """A project, and the source code that is run in it."""
 
     root: Path
     source: Path
@@ -66,11 +66,11 @@ class Stage(NamedTuple):
     def loaded(
         self, *arguments: str, event: str = "", expected: Sequence[int] = (0,), **told: object
     ) -> list[str]:
-        """Return the modules that a call loads beyond those of the interpreter; a hook is told more."""
+        """Return the modules that a call loads beyond the interpreter's; `told` adds to a hook's payload."""
         return self._list((*_BARE_PYTHON, _LIST), arguments, event, told, expected)
 
     def called(self, *arguments: str, event: str = "", **told: object) -> list[str]:
-        """Return the modules of the package of which a call calls a function, imports not counted."""
+        """Return the modules of the package in which a call runs a function; imports do not count."""
         return self._list((*_BARE_PYTHON[:-1], str(_CALLED)), arguments, event, told)
 
     def _list(
@@ -92,7 +92,7 @@ class Stage(NamedTuple):
         self._run([*_BARE_PYTHON, _ADD_TASK, *self._paths()])
 
     def time(self, *arguments: str, event: str = "", **told: object) -> Took:
-        """Return what a call takes."""
+        """Return how long a call takes."""
         command = [*_PYTHON, drag(_RUN), *self._paths(), *arguments]
         return take(lambda: self._run(command, self._payload(event, told)))[1]
 
@@ -157,6 +157,6 @@ def list_called(source: Path, names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment that a process needs, without what would make it load or find more."""
+    """Return the environment that a process needs, without variables that make it load more."""
     kept = ("PATH", "HOME", "TMPDIR", "SYSTEMROOT", "TEMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
     return {name: os.environ[name] for name in kept if name in os.environ}

@@ -1,4 +1,4 @@
-"""What core, ports and services promise: purity, size, types."""
+"""Rules about core, ports and services: purity, size, types."""
 
 import ast
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _IMPURE_METHODS = frozenset({"now", "utcnow", "today", "getenv"})
 
 
 def rule_core_purity(module: Module) -> Iterator[Finding]:
-    """Core is values in, values out: no files, environment, clock, randomness or logging."""
+    """Core works on values only: no files, environment, clock, randomness or logging."""
     if module.parts[0] != "core":
         return
     for imported in imports(module):
@@ -82,7 +82,7 @@ def _is_protocol(base: ast.expr) -> bool:
 
 
 def rule_no_second_port(module: Module) -> Iterator[Finding]:
-    """No code asks at run time whether a port is also another one: services are given what they need."""
+    """No code checks at run time whether a port is also another port: services get the ports they need."""
     checked = frozenset({"typing.runtime_checkable", "typing_extensions.runtime_checkable"})
     for line, name in references(module, checked):
         yield Finding(line, f"use of {name}")

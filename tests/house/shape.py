@@ -1,4 +1,4 @@
-"""Size, names, docstrings, and what a module does when it is imported."""
+"""Rules about size, names, docstrings, and what a module does on import."""
 
 import ast
 from collections.abc import Iterator
@@ -105,7 +105,7 @@ _BEHIND_PORTS = frozenset({"engines", "trackers"})
 
 
 def rule_docstrings(module: Module) -> Iterator[Finding]:
-    """Every module, public class and public function opens with a docstring; ports speak for engines."""
+    """Every module, public class and public function has a docstring; engines may rely on their port's."""
     if not ast.get_docstring(module.tree):
         yield Finding(1, "module without a docstring")
     yield from _undocumented(module.tree.body, with_methods=module.parts[0] not in _BEHIND_PORTS)
@@ -124,7 +124,7 @@ def _undocumented(body: list[ast.stmt], *, with_methods: bool = True) -> Iterato
 
 
 def _excuses(decorator: ast.expr) -> bool:
-    """Return whether this is an overload or setter, which is documented at the function or property."""
+    """Return whether a function is an overload or setter, which is documented at the function or property."""
     match decorator:
         case ast.Name(id="overload") | ast.Attribute(attr="overload" | "setter" | "deleter"):
             return True
@@ -133,7 +133,7 @@ def _excuses(decorator: ast.expr) -> bool:
 
 
 def rule_mutable_globals(module: Module) -> Iterator[Finding]:
-    """No module holds a value that can change: tuple, frozenset or MappingProxyType instead."""
+    """No module has a mutable global: use tuple, frozenset or MappingProxyType instead."""
     for node in _top_level(module.tree.body):
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")]):
@@ -162,7 +162,7 @@ def _is_mutable(module: Module, value: ast.expr) -> bool:
 
 
 def rule_import_work(module: Module) -> Iterator[Finding]:
-    """Importing a module only defines: no bare calls and no loops at the top."""
+    """Importing a module only defines things: no bare calls and no loops at the top level."""
     for node in _top_level(module.tree.body):
         match node:
             case ast.Expr(value=ast.Call()):
@@ -172,7 +172,7 @@ def rule_import_work(module: Module) -> Iterator[Finding]:
 
 
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements that run at import, also those under if and try, without the main block."""
+    """Yield the statements that run on import, also those under if and try, except the main block."""
     for node in body:
         if isinstance(node, ast.If) and "__name__" in ast.dump(node.test):
             continue

@@ -1,4 +1,4 @@
-"""One source file as the rules see it: its imports, full names, functions and calls."""
+"""A source file as the rules see it: its imports, full names, functions and calls."""
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
@@ -56,7 +56,7 @@ def parse_module(path: str, text: str) -> Module:
 
 
 def _bindings(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield what each imported name stands for: `dt` for `datetime.datetime`."""
+    """Yield what each imported name refers to: `dt` to `datetime.datetime`."""
     for node in walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -79,7 +79,7 @@ def dotted(module: Module, node: ast.AST) -> str:
 
 
 def walk(tree: ast.AST) -> Sequence[ast.AST]:
-    """Return every node of a tree; a tree remembers what was found, because every rule asks."""
+    """Return every node of a tree; the tree caches them, because every rule asks."""
     found: Sequence[ast.AST] | None = getattr(tree, "_every_node", None)
     if found is None:
         nodes = [tree]
@@ -161,5 +161,5 @@ def references(module: Module, wanted: frozenset[str]) -> Iterator[Finding]:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return a set of names written as one line of text."""
+    """Return the set of names in a line of text."""
     return frozenset(text.split())

@@ -1,9 +1,9 @@
-"""What nobody makes, fills or reads: members of enumerations, and fields of records.
+"""Unused values: members of enumerations that are never made, fields of records never filled or read.
 
-Values also come from files. A member that no code makes is kept where its enumeration is read: it is called
-with a text (`Lane("bug")`), or is the type of a setting or of a field of a document. A field that a document
-may leave out (`required=False`), and a setting, is for others to fill; a field of a document is read by what
-writes the document.
+Values also come from files. A member that no code makes is allowed if its enumeration is read: if it is
+called with a text (`Lane("bug")`), or is the type of a setting or of a field of a document. Optional fields
+of a document (`required=False`) and settings are filled by others; a field of a document is read by the code
+that writes the document.
 """
 
 import ast
@@ -14,23 +14,23 @@ from typing import NamedTuple
 from tests.house.tree import Finding, Module, walk
 
 SUITES = "testing"
-"""The suites for engines of others make and read what they like."""
+"""The suites for engines of others may make and read anything."""
 
 READ_FROM_FILES = ("settings.py", "core/formats/")
 EXAMPLES = "core/formats/examples.py"
-"""An example shows a field filled; nothing is filled by that."""
+"""Filling a field in an example does not count."""
 
 SETTINGS = "settings.py"
 
 SEAMS = MappingProxyType(
     {
         "BriefFrame.delimiter": "an input of the renderer (C67), tests show that nothing depends on it",
-        "FileOperations": "what a system does; tests pass systems that fail",
+        "FileOperations": "the calls of a system; tests pass calls that fail",
         "Lifetimes.grace": "tests do not wait a minute",
         "Lifetimes.quiet": "tests do not wait two minutes",
     }
 )
-"""What only tests fill, and why: a field, or all fields of a record."""
+"""Fields, or all fields of a record, that only tests fill, and why."""
 
 _GROWING = frozenset({"add", "append", "extend", "insert", "setdefault", "update"})
 _PLACES = frozenset({"in_key", "in_section", "in_label", "in_entry", "in_member", "in_rest"})
@@ -42,7 +42,7 @@ _TUPLES = frozenset({"NamedTuple", "TypedDict"})
 
 
 def rule_members_made(modules: Sequence[Module]) -> Iterator[tuple[str, Finding]]:
-    """Every member of an enumeration is made in the package, not only compared with, or comes from files."""
+    """Every member of an enumeration is made in the package, not only compared with, or read from files."""
     members = {
         node.name: (module, list(_members(node)))
         for module in modules
@@ -67,7 +67,7 @@ def _members(node: ast.ClassDef) -> Iterator[tuple[str, int]]:
 
 
 def _made(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield what is named as `Kind.MEMBER`, but not what is only compared with."""
+    """Yield the members used as `Kind.MEMBER`, except in comparisons."""
     match node:
         case ast.Attribute(value=ast.Name(id=kind), attr=name):
             yield kind, name
@@ -91,7 +91,7 @@ def _read(module: Module, kinds: frozenset[str]) -> Iterator[str]:
 
 
 class FieldPlace(NamedTuple):
-    """A field of a record, and where it stands in its class."""
+    """A field of a record, and its position in its class."""
 
     path: str
     line: int
@@ -104,7 +104,7 @@ class FieldPlace(NamedTuple):
 
 
 class FieldUse(NamedTuple):
-    """What a module gives and takes."""
+    """The fields that a module fills and reads."""
 
     given: frozenset[tuple[str, str]]
     """The called name, and the keyword, or the number of the argument; `*` for all."""
@@ -112,7 +112,7 @@ class FieldUse(NamedTuple):
 
 
 def rule_fields_used(modules: Sequence[Module]) -> Iterator[tuple[str, Finding]]:
-    """Every field of a record is filled by somebody, beyond its default, and read by somebody."""
+    """Every field of a record is filled with more than its default somewhere, and read somewhere."""
     fields = [one for module in modules if module.parts[0] != SUITES for one in _fields(module)]
     records = frozenset(one.record for one in fields)
     uses = [_use(module) for module in modules if module.parts[0] != SUITES and module.path != EXAMPLES]

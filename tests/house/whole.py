@@ -1,4 +1,4 @@
-"""The package as a whole: the number of modules in a folder, unique names, no circular imports."""
+"""Rules about the package as a whole: modules per folder, unique names, no circular imports."""
 
 import ast
 from collections import Counter
@@ -40,7 +40,7 @@ def find_classes(modules: Sequence[Module]) -> Mapping[str, Sequence[tuple[str, 
 
 
 def rule_no_circles(modules: Sequence[Module]) -> Iterator[tuple[str, Finding]]:
-    """No circular imports: not indirectly, in functions, or for types only."""
+    """There are no circular imports, not even indirect ones, in functions, or only for types."""
     paths = {module_name(module): module.path for module in modules}
     for circle in find_circles(modules):
         first, *others = circle

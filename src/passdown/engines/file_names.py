@@ -1,15 +1,15 @@
-"""The names of files: which exist, and where links lead."""
+"""The names of files: which exist, and where links point."""
 
 import os
 import unicodedata
 from typing import Final
 
 _MOST_LINKS: Final = 40
-"""As many as Linux follows."""
+"""The most links that Linux follows."""
 
 
 class LocalFileNames:
-    """A `FileNames` that asks this machine."""
+    """The `FileNames` of this machine."""
 
     def list_names(self, path: str) -> list[str]:
         drive, below = os.path.splitdrive(path)
@@ -46,7 +46,7 @@ def _split(path: str) -> list[str]:
 
 
 def _find_spelling(folder: str, name: str) -> str:
-    """Return a name as it is on disk: its letters may be composed in another way."""
+    """Return a name as it is on disk, which may use another Unicode normalization."""
     if name.isascii() or os.path.lexists(os.path.join(folder, name)):
         return name
     spelled = (unicodedata.normalize(form, name) for form in ("NFC", "NFD"))
@@ -54,7 +54,7 @@ def _find_spelling(folder: str, name: str) -> str:
 
 
 def _read_link(path: str) -> str:
-    """Return where a link leads; empty if it is none."""
+    """Return the target of a link; empty if it is not a link."""
     try:
         return os.readlink(path)
     except (OSError, ValueError):

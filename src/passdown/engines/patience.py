@@ -1,4 +1,4 @@
-"""How long one call waits in all for what sessions share, on its own clock (C144)."""
+"""The total time that one call may wait for coordination, on the call's own clock (C144)."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -7,14 +7,14 @@ from typing import Final
 from passdown.engines.system import SystemClock
 
 TOLD_AFTER: Final = 1.0
-"""Seconds after which a caller is told what it waits for."""
+"""Seconds after which the caller is told what it is waiting for."""
 
 
 class Patience:
-    """The time that is left for waiting; everything that waits for the engine takes from it."""
+    """The waiting time that a call has left; every wait for the engine is deducted from it."""
 
     def __init__(self, seconds: float, tell: Callable[[str], None] = lambda _: None) -> None:
-        """Wait at most that long; `tell` is given what is waited for, once, when it takes long."""
+        """Allow that many seconds; if waiting takes long, call `tell` once with what is being waited for."""
         self.seconds = seconds
         self._tell = tell
         self._monotonic = SystemClock().monotonic
@@ -27,13 +27,13 @@ class Patience:
         return max(self.seconds - self._waited, 0.0)
 
     def restart(self) -> None:
-        """Begin anew: nobody waited for the engine, but on purpose."""
+        """Reset the time: the last wait was intended, and not caused by the engine."""
         self._waited = 0.0
 
     def waits(self, what: str) -> Generator[float, None, None]:
-        """Yield how many seconds to wait next, until nothing is left; leave the loop when it is over.
+        """Yield how many seconds to wait next, until no time is left; break out of the loop on success.
 
-        The first one may be 0: it is tried once in any case.
+        The first value may be 0: there is always at least one attempt.
         """
         is_first = True
         while is_first or self.left > 0:
@@ -47,7 +47,7 @@ class Patience:
 
     @contextmanager
     def spending(self) -> Generator[None, None, None]:
-        """Take the time of what is done within from what is left."""
+        """Deduct the time that the body of the `with` takes."""
         began = self._monotonic()
         try:
             yield

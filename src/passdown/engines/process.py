@@ -27,7 +27,7 @@ _BETWEEN: Final = " "
 
 
 class SystemProcesses:
-    """Gets information about processes from the system."""
+    """Asks the system about processes."""
 
     def __init__(
         self,
@@ -60,14 +60,14 @@ class SystemProcesses:
         return NO_PROCESS
 
     def list_ancestors(self) -> "Iterator[Ancestor]":
-        """Yield the processes that started this one, the nearest first, as far as the system tells.
+        """Yield the ancestors of this process, the nearest first, as far as the system reports them.
 
-        One whose parent has ended has the parent that the system gave it instead, usually the first process.
+        A process whose parent has ended belongs to another one, usually the first process of the system.
         """
         from passdown.core.hosts.persons import Ancestor  # hooks do not ask
 
         pid, seen = os.getppid(), set[int]()
-        while pid > 0 and pid not in seen:  # numbers are used again: a chain may change while it is read
+        while pid > 0 and pid not in seen:  # process ids are reused: the chain may change while we read it
             seen.add(pid)
             name, parent = self._describe(pid)
             if not name:
@@ -82,7 +82,7 @@ class SystemProcesses:
         return tuple(self._ask(pid, "args").split())
 
     def _variables(self, pid: int) -> frozenset[str]:
-        """Return the names of the variables that a process was started with; only Linux tells."""
+        """Return the names of the variables that a process was started with; only Linux reports them."""
         if not self._proc:
             return frozenset()
         entries = (entry.partition("=") for entry in _read(f"{self._proc}/{pid}/environ").split("\0"))
@@ -104,7 +104,7 @@ class SystemProcesses:
         return False if self._can_tell() else None
 
     def _can_tell(self) -> bool:
-        """Return whether this system reports processes at all: our own process must have a start."""
+        """Return whether this system reports processes at all: our own process must have a start time."""
         return bool(self._started(os.getpid()))
 
     def is_gone(self, pid: int) -> bool:

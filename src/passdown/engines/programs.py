@@ -16,14 +16,14 @@ TIME_LIMIT: Final = 120.0
 """Time limit of a program in seconds; the first start of a host can be slow."""
 
 MOST_BYTES: Final = 1_048_576
-"""How much of a program's output is kept: the first half of it, and the last."""
+"""How many bytes of a program's output are kept: half from its beginning, half from its end."""
 
 MOST_BYTES_READ: Final = 64 * MOST_BYTES
-"""How much is kept of the output of a program that answers to us: half of an answer is none."""
+"""The same for a program whose output we parse: a truncated answer is useless."""
 
 _PIECE: Final = 65_536
 _AFTER_END: Final = 2.0
-"""How long to wait for the rest of the output: a program that another one left behind may hold it open."""
+"""Seconds to wait for the rest of the output: a child that outlives the program may keep the pipe open."""
 
 
 class SystemPrograms:
@@ -38,9 +38,9 @@ class SystemPrograms:
         separate: bool = False,
         handles: Callable[[], tuple[int, ...]] = tuple,
     ) -> None:
-        """Keep the folder, the time limit, the environment if it is not ours, and whether to separate stderr.
+        """Store the folder, the time limit, the environment (default: ours), and whether to separate stderr.
 
-        `handles` are open files that a program keeps open as long as it runs, where the system can do that.
+        `handles` returns open files that a program inherits while it runs, where the system supports that.
         """
         self._handles = handles if sys.platform != "win32" else tuple
         self._errors = subprocess.PIPE if separate else subprocess.STDOUT
@@ -62,7 +62,7 @@ class SystemPrograms:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                bufsize=0,  # to close a buffered pipe waits for whoever reads it
+                bufsize=0,  # closing a buffered pipe would wait for its reader
                 start_new_session=True,  # its children can be stopped with it; without effect on Windows
                 pass_fds=self._handles(),
             )
@@ -74,7 +74,8 @@ class SystemPrograms:
 
     def _wait(self, process: "subprocess.Popen[bytes]") -> ProgramResult:
         kept, errors = _Output(process.stdout, self._most), _Output(process.stderr, self._most)
-        # Its end is seen at once: `wait` with a limit looks every 50 ms, almost as long as a call of `bd`.
+        # A thread notices the end at once: `wait` with a timeout polls every 50 ms, as long as a `bd` call
+        # takes.
         end = threading.Thread(target=process.wait, daemon=True)
         for thread in (kept, errors, end):
             thread.start()
@@ -82,7 +83,7 @@ class SystemPrograms:
             end.join(self._seconds)
             code = process.poll()
         finally:
-            if process.poll() is None:  # also when the user interrupts us: nothing of it runs on
+            if process.poll() is None:  # also when the user interrupts us: leave nothing running
                 _stop(process)
                 end.join()
         if code is None:
@@ -93,15 +94,15 @@ class SystemPrograms:
 
 
 def _stop(process: "subprocess.Popen[bytes]", platform: str = sys.platform) -> None:
-    """Stop a program and, where the system knows them, those that it started."""
+    """Stop a program and, where the system supports it, its child processes."""
     if platform != "win32":
-        with suppress(OSError):  # it may have ended by itself
+        with suppress(OSError):  # it may have ended on its own
             os.killpg(process.pid, signal.SIGKILL)
     process.kill()
 
 
 class _Output(threading.Thread):
-    """Reads an output to its end, and keeps its first and its last part."""
+    """Reads an output to its end, and keeps its beginning and its end."""
 
     def __init__(self, pipe: IO[bytes] | None, most: int) -> None:
         super().__init__(daemon=True)
@@ -112,9 +113,9 @@ class _Output(threading.Thread):
         self._dropped = 0
 
     def run(self) -> None:
-        """Read until nobody writes any more."""
+        """Read until every writer has closed the pipe."""
         half = self._half
-        with suppress(OSError, ValueError):  # closed by whoever does not wait for the rest
+        with suppress(OSError, ValueError):  # closed by a caller that does not wait for the rest
             while self._pipe is not None and (piece := self._pipe.read(_PIECE)):
                 room = half - len(self._head)
                 self._head += piece[:room]

@@ -1,4 +1,4 @@
-"""A folder of its own for a measurement, outside of every project."""
+"""A temporary folder for a measurement, outside of every project."""
 
 import tempfile
 from collections.abc import Generator
@@ -8,6 +8,6 @@ from pathlib import Path
 
 @contextmanager
 def scratch_folder() -> Generator[Path, None, None]:
-    """Make an empty folder that only its owner can read; it is removed at the end, with all it holds."""
+    """Make an empty folder that only its owner can read; remove it and its contents at the end."""
     with tempfile.TemporaryDirectory(prefix="passdown-") as folder:
         yield Path(folder).resolve()

@@ -1,8 +1,8 @@
 """The clocks and random numbers of this machine; nothing else in the project reads them.
 
-No other module knows how a system tells one boot from another. Linux has the id in /proc and macOS in a
-variable of its kernel. Windows has no id, but keeps the time at which it booted. The difference between the
-wall clock and the uptime is none: whoever sets the clock would make one boot look like two.
+No other module knows how a system tells one boot from another. Linux has an id in /proc, macOS in a kernel
+variable. Windows has no id, but keeps the time at which it booted. The difference between the wall clock and
+the uptime would not do: setting the clock would make one boot look like two.
 """
 
 import os
@@ -52,7 +52,7 @@ class SystemBootClock:
         self._ask = ask
 
     def read(self) -> BootTime:
-        """Return the boot and the seconds in it; the wall clock's if the boot or its clock is unknown."""
+        """Return the boot and the seconds since it; if either is unknown, the wall clock's seconds."""
         seconds = awake_seconds(self._platform) if self._boot else None
         if seconds is None:
             return BootTime("", SystemClock().now().timestamp())
@@ -60,7 +60,7 @@ class SystemBootClock:
 
     @cached_property
     def _boot(self) -> str:
-        """The id of the boot. No process lives through a boot, so it is asked for once."""
+        """The id of the boot. No process survives a boot, so the system is asked once."""
         if self._platform.startswith("linux"):
             return self._read_boot_id()
         if self._ask is not None:
@@ -85,10 +85,10 @@ class SystemEntropy:
 
 
 def awake_seconds(platform: str) -> float | None:
-    """Return the seconds that the machine has been awake since it booted; None if it does not tell.
+    """Return the seconds that the machine has been awake since it booted; None if they are unknown.
 
-    Each system is asked for one certain clock: Python's own monotonic clock is another one on Windows since
-    3.13, and processes of different versions share what they write.
+    Each system has one fixed clock for this: Python 3.13 changed its monotonic clock on Windows, and
+    processes with different Python versions share what they write.
     """
     if platform == "win32":
         return _unbiased_seconds()
@@ -110,7 +110,7 @@ def _unbiased_seconds() -> float | None:
 
 
 def _ask_kernel() -> str:
-    """Return the id of the boot of macOS; empty if its kernel does not tell, as in a sandbox."""
+    """Return the boot id of macOS; empty if the kernel does not reveal it, as in a sandbox."""
     try:
         import ctypes  # not needed on Linux
 
@@ -136,10 +136,10 @@ def _ask_sysctl() -> str:
 
 
 def _ask_windows() -> str:
-    """Return the ticks at which Windows booted, as its clock told it then; empty if it does not tell.
+    """Return the tick at which Windows booted, by its clock at that time; empty if it is unknown.
 
-    When the clock is set, Windows moves the boot time with it and adds the same to the bias; so the
-    difference of the two stays what it was.
+    When the clock is set, Windows moves the boot time with it and adds the same amount to the bias, so the
+    difference of the two does not change.
     """
     try:
         import ctypes  # not needed on Linux

@@ -1,4 +1,4 @@
-"""Where this machine stores what an install changes: host folders, our data, our program, the plugin."""
+"""The folders and files on this machine that an install touches: host settings, our data, program, plugin."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from passdown.errors import UsageError
 from passdown.ports.host import Host, Install
 
 _SUFFIX: Final = ".exe"
-_NO_HOME: Final = "set HOME to your home folder, then repeat"
+_NO_HOME: Final = "set HOME to your home folder, then try again"
 
 
 def find_data_folder(variables: Mapping[str, str], platform: str) -> str:
@@ -23,7 +23,9 @@ def find_data_folder(variables: Mapping[str, str], platform: str) -> str:
     if platform == "win32":
         folder = variables.get("LOCALAPPDATA") or variables.get("APPDATA")
         if not folder:
-            raise UsageError("there is no folder for application data", hint="set LOCALAPPDATA")
+            raise UsageError(
+                "no folder for application data: LOCALAPPDATA is not set", hint="set LOCALAPPDATA"
+            )
         return os.path.join(folder, layout.OURS)
     if platform == "darwin":
         return os.path.join(_find_home(variables), "Library", "Application Support", layout.OURS)
@@ -49,7 +51,7 @@ def list_hosts_with_us(hosts: Iterable[Host], variables: Mapping[str, str], plat
 def _list_plugins(
     hosts: Iterable[Host], variables: Mapping[str, str], platform: str
 ) -> list[tuple[Host, Path]]:
-    """Return the folder of each host's plugin; none if there is no place for our data."""
+    """Return the folder of each host's plugin; none if there is no folder for our data."""
     try:
         folder = Path(find_data_folder(variables, platform))
     except UsageError:
@@ -58,7 +60,7 @@ def _list_plugins(
 
 
 def find_state_folder(variables: Mapping[str, str], platform: str) -> str:
-    """Return the folder for a user's local state that can be lost without harm."""
+    """Return the folder for a user's local state, which can be deleted without harm."""
     if platform in {"win32", "darwin"}:
         return find_data_folder(variables, platform)
     state = variables.get("XDG_STATE_HOME", "")
@@ -68,14 +70,14 @@ def find_state_folder(variables: Mapping[str, str], platform: str) -> str:
 
 
 def find_working_folder(variables: Mapping[str, str]) -> str:
-    """Return a folder to start programs in that are not about a project."""
+    """Return the folder in which to start programs that do not concern a project."""
     return variables.get("HOME") or variables.get("USERPROFILE") or os.sep
 
 
 def _find_home(variables: Mapping[str, str]) -> str:
     home = variables.get("HOME") or variables.get("USERPROFILE")
     if not home:
-        raise UsageError("there is no home folder", hint=_NO_HOME)
+        raise UsageError("no home folder: HOME is not set", hint=_NO_HOME)
     return home
 
 
@@ -85,17 +87,17 @@ def find_host_folder(install: Install, variables: Mapping[str, str]) -> str:
 
 
 def find_program(name: str, variables: Mapping[str, str]) -> str:
-    """Return the path of a program; empty if the environment leads to none."""
+    """Return the path of a program; empty if it is not on the PATH of the environment."""
     return shutil.which(name, path=variables.get("PATH", os.defpath)) or ""
 
 
 def find_own_program(
     called: str, folder: str, variables: Mapping[str, str], platform: str = sys.platform
 ) -> tuple[str, ...]:
-    """Return the command that starts this program from anywhere, and still does after an upgrade.
+    """Return the command that starts this program from any folder, also after an upgrade.
 
-    It was called in a folder, as it was found in an environment.
-    A link made by an installer is not resolved: the link stays, while its target may move.
+    `called` is how it was called, in that folder and with that environment. A link that an installer made is
+    not resolved: the link stays, while its target may move.
     """
     name = os.path.basename(called)
     if os.path.splitext(name)[0] == layout.OURS:

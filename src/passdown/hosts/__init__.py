@@ -14,7 +14,7 @@ _OLDER_VARIABLES: Final = ("AGENT_ID", "THREAD_ID")
 
 
 class HostRow(NamedTuple):
-    """What is known about a host before its folder is loaded; most commands need no more than this."""
+    """What is known about a host before its folder is loaded; most commands need only this."""
 
     names: tuple[str, ...]
     """The name used in files and commands, followed by its other spellings."""
@@ -23,9 +23,9 @@ class HostRow(NamedTuple):
     session_variables: tuple[str, ...] = ()
     """The environment variables that hold the id of the session for a command."""
     agent_variables: tuple[str, ...] = ()
-    """Further variables that say that an agent runs the command, in versions that do not tell its session."""
+    """Further variables that only an agent's commands have, for host versions that do not set the session."""
     programs: tuple[str, ...] = ()
-    """The names of its programs, as a list of processes shows them."""
+    """The names of its programs in a list of processes."""
 
 
 class CallingSession(NamedTuple):
@@ -39,7 +39,7 @@ class Table:
     """A table of hosts; each host is loaded on demand."""
 
     def __init__(self, *rows: HostRow) -> None:
-        """Keep the rows; the first host is the one whose hook protocol the others have adopted."""
+        """Store the rows; the first host is the one whose hook protocol the others have adopted."""
         self.rows = rows
 
     def names(self) -> list[str]:
@@ -56,7 +56,7 @@ class Table:
         return variables.get(_OWN_VARIABLE, "")
 
     def find_caller(self, variables: Mapping[str, str]) -> "CallingSession | None":
-        """Return the session of a host that runs the command, which needs no hook to be known."""
+        """Return the host session that runs the command; this works without hooks."""
         for row in self.rows:
             for name in row.session_variables:
                 if text := variables.get(name):
@@ -64,9 +64,9 @@ class Table:
         return None
 
     def names_agent(self, variables: Mapping[str, str]) -> bool:
-        """Return whether the environment is that of an agent: Passdown or a host set its session, or a sign.
+        """Return whether an agent runs the command: Passdown or a host set a session or another variable.
 
-        What older tools set does not count, because other programs use the same names.
+        The variables of older tools do not count, because other programs use the same names.
         """
         return any(variables.get(name) for name in self._agent_variables())
 
@@ -75,7 +75,7 @@ class Table:
         return [_OWN_VARIABLE, *names]
 
     def agent_signs(self) -> "AgentSigns":
-        """Return how agents are recognized: by Passdown's variable, by those of hosts, by their programs."""
+        """Return how to recognize agents: by variables of Passdown and of hosts, and by programs."""
         from passdown.core.hosts.persons import AgentSigns  # few commands ask who calls them
 
         programs = frozenset(name for row in self.rows for name in row.programs)
@@ -91,7 +91,7 @@ class Table:
             if name in row.names:
                 return _load(row)
         known = ", ".join(row.names[0] for row in self.rows)
-        raise UsageError(f"there is no host {name}", hint=f"known are {known}")
+        raise UsageError(f"unknown host {name}", hint=f"use one of: {known}")
 
     def guess(self, payload: Mapping[str, object], variables: Mapping[str, str]) -> "Host":
         """Return the host that called a hook or wrote a transcript.

@@ -29,7 +29,7 @@ _PATCHED: Final = pattern(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)
 
 
 def find_paths(tool: str, told: object) -> tuple[str, ...]:
-    """Return the file that a tool would change, from its input; none for a tool that is not known."""
+    """Return the file that a tool would change, from its input; none for an unknown tool."""
     path = text_at(told, _PATHS[tool]) if tool in _PATHS else ""
     return (path,) if path else ()
 
@@ -44,7 +44,7 @@ def read_call(
 ) -> HookCall | None:
     """Read the payload of a hook; return None for an event that needs no action.
 
-    A host whose tools have other inputs gives a function that finds the paths in them.
+    A host whose tools have other inputs passes its own function to find the paths.
     """
     event = text_at(payload, "hook_event_name")
     point = EVENTS.get(event)
@@ -86,6 +86,6 @@ def write_reply(call: HookCall, reply: HookReply) -> dict[str, object]:
 
 
 def write_refusal(call: HookCall, refusal: str) -> dict[str, object]:
-    """Return the answer that keeps a tool from running; the model reads why."""
+    """Return the answer that denies a tool; the model reads the reason."""
     denial = {"permissionDecision": "deny", "permissionDecisionReason": refusal}
     return {"hookSpecificOutput": {"hookEventName": call.event, **denial}}

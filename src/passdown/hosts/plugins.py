@@ -24,7 +24,7 @@ ADD: Final[Command] = ("plugin", "marketplace", "add", FOLDER)
 REMOVE: Final[Command] = ("plugin", "marketplace", "remove", PLUGIN)
 
 _MISSING: Final = (
-    "Passdown: the program of the plugin is not installed, so this session is neither briefed nor recorded. "
+    "Passdown: the passdown program is not installed, so this session gets no brief and is not recorded. "
     "Install it (uv tool install passdown), or remove the plugin."
 )
 _USED: Final = tuple(f"{PLUGIN}/{path}" for path in (MANIFEST, "hooks/", "skills/"))
@@ -32,10 +32,11 @@ _VERSION_LINE: Final = pattern(rb'^ *"version": .*\n', re.MULTILINE)
 
 
 def guard_line(called: str) -> str:
-    """Return a line that calls our program if it is there; otherwise it says so at the start of a session.
+    """Return a line that calls our program if it is installed, and otherwise says so when a session starts.
 
-    At every other event it is silent, and it always ends well. Any shell of a POSIX system can run it; a line
-    that cannot be quoted for all of them is returned as it is. One host reads what is told in another member.
+    At every other event it prints nothing, and it always exits with 0. Any POSIX shell can run it; a command
+    that cannot be quoted for all of them is returned as it is. One host reads the message from another
+    member.
     """
     program = first_word(called)
     if "'" in called or not program:
@@ -50,7 +51,7 @@ def guard_line(called: str) -> str:
 def render_plugin(files: Mapping[str, bytes], called: str, *, is_hashed: bool = False) -> Mapping[str, bytes]:
     """Return the files of a marketplace with one plugin whose hooks call that command.
 
-    A host that trusts the plugin by its hash gets only the files it uses, without anything that changes in
+    A host that trusts the plugin by its hash gets only the files it uses, without anything that changes with
     every release; otherwise the user would have to trust the hooks again after each upgrade.
     """
     rendered = {f"{PLUGIN}/{path}": data for path, data in files.items()}
@@ -74,7 +75,7 @@ def render_plugin(files: Mapping[str, bytes], called: str, *, is_hashed: bool = 
 
 
 def read_json_registration(settings: object) -> PluginRegistration:
-    """Read what the JSON settings of a host say about the plugin."""
+    """Read the registration of the plugin from a host's JSON settings."""
     source = member_at(settings, "extraKnownMarketplaces", PLUGIN, "source")
     path = member_at(source, "path") or member_at(source, "repo") or member_at(source, "url")
     noted = member_at(settings, "enabledPlugins", PLUGIN_ID)
@@ -82,7 +83,7 @@ def read_json_registration(settings: object) -> PluginRegistration:
 
 
 def read_toml_registration(settings: object) -> PluginRegistration:
-    """Read what the TOML settings of a host say about the plugin."""
+    """Read the registration of the plugin from a host's TOML settings."""
     path = member_at(settings, "marketplaces", PLUGIN, "source")
     noted = member_at(settings, "plugins", PLUGIN_ID)
     is_enabled = member_at(noted, "enabled") is True

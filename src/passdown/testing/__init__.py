@@ -1,1 +1,1 @@
-"""What tests of engines, trackers and hosts share; nothing else in the package imports it."""
+"""Shared test code for engines, trackers and hosts; nothing else in the package imports it."""

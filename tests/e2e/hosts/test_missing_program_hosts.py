@@ -25,7 +25,7 @@ pytestmark = [
 ]
 
 ROOT: Final = Path(__file__).parents[3]
-LINE: Final = "Passdown: the program of the plugin is not installed"
+LINE: Final = "Passdown: the passdown program is not installed"
 OK: Final = Step(text="ok")
 
 

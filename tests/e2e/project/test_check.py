@@ -282,7 +282,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(small_disk: Path) -> None:
         5,
         TWO_NOWS_SHOWN,
         f"passdown: could not write {path}: No space left on device\n"
-        "  hint: Free some space and repeat; what was there before is unchanged.\n",
+        "  hint: Free some disk space and try again; what was saved is unchanged.\n",
     )
     assert read(path) == TWO_NOWS
     assert sorted(one.name for one in small_disk.iterdir()) == ["LEDGER.md", "filler"]
@@ -319,8 +319,7 @@ def test_a_file_that_may_not_be_read_is_an_error_of_that_file(tmp_path: Path) ->
 
     assert run("check", ".", cwd=tmp_path, before=give_up_rights) == Done(
         1,
-        "a/LEDGER.md:1: file: could not read: Permission denied\n"
-        "  hint: Check who owns it and whether you may read it.\n",
+        "a/LEDGER.md:1: file: could not read: Permission denied\n  hint: Check its owner and permissions.\n",
         "passdown: 2 documents checked, 1 with errors\n",
     )
 

@@ -139,7 +139,7 @@ def test_a_connection_that_is_lost_during_the_commit_leaves_the_outcome_open(
         continue
     losing.join()
 
-    assert "may or may not have been done" in caught[0].hint
+    assert "may or may not have been made" in caught[0].hint
     assert "Repeat the same command" in caught[0].hint
     assert sorted(tasks(store)) == sorted(tried)
 

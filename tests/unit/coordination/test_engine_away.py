@@ -175,7 +175,7 @@ def test_a_server_that_is_away_is_not_asked_again_for_half_a_minute(hosts: Hosts
         for left in (30, 20, 10):
             done = hosts.run("birch", "reserve", "docs/")
             assert done.code == 5
-            assert f"It is asked again in {left + 1} s." in done.err
+            assert f"Passdown tries again in {left + 1} s." in done.err
             assert hosts.command("status").code == 0
             assert server.calls == 0
             hosts.pass_time(seconds=10)

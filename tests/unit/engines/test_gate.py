@@ -42,7 +42,7 @@ def test_a_gate_is_open_again_after_an_error(path: str) -> None:
 def test_whoever_comes_too_late_is_told_how_long_it_waited(path: str) -> None:
     with (
         Gate(path).passed(0.0),
-        pytest.raises(StorageError, match=r"gate\.lock is busy: .* for 0\.02 s"),
+        pytest.raises(StorageError, match=r"gate\.lock is locked: .* within 0\.02 s"),
         Gate(path).passed(0.02),
     ):
         pass

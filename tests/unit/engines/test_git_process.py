@@ -84,7 +84,7 @@ def test_git_that_takes_too_long_is_asked_to_end_so_that_it_cleans_up(tmp_path: 
 
     answer = git.run("anything")
 
-    assert (answer.code, answer.reason) == (TIMED_OUT, "git did not end within 2 seconds")
+    assert (answer.code, answer.reason) == (TIMED_OUT, "git did not finish within 2 seconds")
     assert (tmp_path / "started").exists()
     assert (tmp_path / "cleaned").exists()
 
@@ -103,7 +103,7 @@ def test_git_that_will_not_end_is_killed(tmp_path: Path) -> None:
         ("warning: x\nfatal: not a repository\nhint: y\n", "not a repository"),
         ("error: a\nfatal: b\n", "a"),
         ("\n  something else  \n", "something else"),
-        ("", "git ended with 3"),
+        ("", "git exited with code 3"),
         ("fatal: \n", "fatal:"),
     ],
 )

@@ -304,7 +304,7 @@ def test_an_amendment_of_the_user_rewrites_the_commit_of_the_user(scene: Scene) 
     waiting = scene.waiting()
     assert waiting is not None
     assert waiting["reason"] == (
-        "the last commit is yours, 5 minutes old and not pushed: you may still amend it"
+        "your last commit is 5 minutes old and not pushed, so you may still amend it"
     )
     scene.project.git("commit", "--quiet", "--amend", "--message=my work, better")
     assert scene.subjects() == ["my work, better", "set up", "one"]
@@ -457,11 +457,11 @@ def test_without_an_identity_nothing_is_committed_and_the_log_says_so(
     scene.work("one")
 
     assert scene.own() == []
-    assert "Stop: not committed: git does not know who commits" in scene.host.log()
+    assert "Stop: not committed: git has no name and email for the author" in scene.host.log()
     waiting = scene.waiting()
     assert waiting is not None
     assert (waiting["reason"], waiting["hint"]) == (
-        "git does not know who commits",
+        "git has no name and email for the author",
         "set user.name and user.email with `git config`",
     )
 
@@ -579,7 +579,7 @@ def test_a_status_tells_people_what_waits(scene: Scene) -> None:
     done = scene.command("status")
 
     assert done.out.endswith("1 event not committed yet: index.lock exists\n")
-    assert "hint: it goes away with the git command that holds it" in done.err
+    assert "hint: the git command that made it will remove it" in done.err
 
 
 @pytest.mark.requirement("C117", "C42")

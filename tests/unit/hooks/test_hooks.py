@@ -552,7 +552,7 @@ def test_a_host_that_is_gone_is_no_trouble(stage: Stage, monkeypatch: pytest.Mon
 def test_other_events_and_hosts_that_are_not_known_do_no_harm(stage: Stage) -> None:
     assert stage.call("Notification") == {}
     assert stage.call("SessionStart", "--host", "nobody") == {}
-    assert "SessionStart: there is no host nobody" in stage.log()
+    assert "SessionStart: unknown host nobody" in stage.log()
 
 
 @pytest.mark.requirement("G17")

@@ -177,7 +177,7 @@ def test_a_host_that_takes_no_plugin_and_writes_no_transcript_says_so(
 
 
 def test_nobody_outside_the_table_is_a_host() -> None:
-    with pytest.raises(UsageError, match="there is no host acme"):
+    with pytest.raises(UsageError, match="unknown host acme"):
         hosts.HOSTS.find("acme")
     assert hosts.HOSTS.find("claude-code").name == "claude"
 

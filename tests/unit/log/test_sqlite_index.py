@@ -170,7 +170,7 @@ def test_a_file_with_other_tables_is_refused(path: Path) -> None:
     with opened(path) as index, pytest.raises(StorageError) as refused:
         index.digest(1)
 
-    assert "deleted at any time" in refused.value.hint
+    assert "delete it at any time" in refused.value.hint
 
 
 def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:

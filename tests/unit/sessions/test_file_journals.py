@@ -168,7 +168,7 @@ def test_a_journal_that_nobody_takes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="could not write") as found:
         open_in(tmp_path / "file" / "a", tmp_path / "file" / "b").append(ONE, make_done)
     assert found.value.hint
-    with pytest.raises(StorageError, match="nowhere to write a journal"):
+    with pytest.raises(StorageError, match="no folder in which to write a journal"):
         FileJournals([]).append(ONE, make_done)
 
 

@@ -210,7 +210,7 @@ def test_of_holdings_that_overlap_the_one_with_the_higher_fence_is_restored(file
         ("src/a.py", "birch", 7),
         ("docs/", "cedar", 8),
     }
-    assert "2 holdings of sessions" in file.told[0]
+    assert "2 holdings that sessions recorded" in file.told[0]
     assert coordinator.history.position() == 10
 
 

@@ -337,9 +337,9 @@ def test_processes_that_change_at_once_get_different_fences_in_the_order_of_time
 def test_whoever_waits_too_long_at_the_gate_is_told_so(machine: SharedFile) -> None:
     store, other = machine.open(), machine.open(wait=0.01)
     with store.changing():
-        with pytest.raises(StorageError, match=r"is busy: .* for 0\.01 s") as refused, other.changing():
+        with pytest.raises(StorageError, match=r"is locked: .* within 0\.01 s") as refused, other.changing():
             pass
-        with pytest.raises(StorageError, match="is busy"):
+        with pytest.raises(StorageError, match="is locked"):
             other.beat(["s-ada"])
 
     assert (refused.value.exit_code, refused.value.hint) == (5, "Nothing was changed; try again.")

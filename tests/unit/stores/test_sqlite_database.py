@@ -171,7 +171,7 @@ def test_a_newer_database_is_refused_and_left_as_it_is(filled: Path) -> None:
     (filled.parent / "migrations" / "0002_owners.sql").unlink()
     before = files(filled)
 
-    found = "the database of tasks is too new: it has version 2, but this version of Passdown knows 1"
+    found = "the database of tasks is too new: it has version 2, but this version of Passdown knows only 1"
     with pytest.raises(StorageError, match=found) as refused:
         open_database(Tasks, str(filled))
 

@@ -87,7 +87,7 @@ def test_a_call_that_is_too_slow_fails_and_says_its_figures(monkeypatch: pytest.
     monkeypatch.setattr(timing, "start_python", lambda count: Took(0.01 * count, 0.01 * count))
 
     with pytest.raises(
-        timing.TooSlowError, match=r"^call, version: 30\.0 P, usually .* \(300 ms, 300 ms of the"
+        timing.TooSlowError, match=r"^call, version: 30\.0 P, usually .* \(300 ms, 300 ms of processor"
     ):
         timing.judge("call, version", lambda: Took(0.3, 0.3))
 

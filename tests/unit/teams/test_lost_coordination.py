@@ -41,9 +41,9 @@ TOLD: Final = {
     "overwritten": "is damaged",
     "damaged": "is damaged",
     "cut": "is damaged",
-    "replaced by an older copy": "is older than it was",
+    "replaced by an older copy": "is older than before",
     "overwritten by an older copy": "is ",
-    "replaced by another": "is another one",
+    "replaced by another": "was replaced by another file",
 }
 
 
@@ -147,7 +147,7 @@ def test_without_its_log_sessions_know_what_they_hold(hosts: Hosts) -> None:
     refused = hosts.run("birch", "reserve", "src/a.py")
 
     assert refused.code == 3, refused
-    assert "2 holdings of sessions" in refused.err
+    assert "2 holdings that sessions recorded" in refused.err
     assert "could not be restored" in refused.err
     assert hosts.run("birch", "reserve", "docs/").code == 0
     assert hosts.account("birch").reservations["docs/"] > known
@@ -174,7 +174,7 @@ def test_a_line_that_was_cut_off_says_nothing(hosts: Hosts) -> None:
     refused = hosts.run("birch", "reserve", "src/a.py")
 
     assert refused.code == 3
-    assert "1 holding of sessions" in refused.err
+    assert "1 holding that sessions recorded" in refused.err
 
 
 @pytest.mark.requirement("C146", through="hook")

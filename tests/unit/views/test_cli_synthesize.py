@@ -242,7 +242,7 @@ def test_old_events_are_archived_and_all_is_committed(command: Caller, project: 
     assert (project.folder / ARCHIVE / "2026-01-03" / "2026-01-03T13-03-52.000Z_toast.md").is_file()
     assert project.git("status", "--porcelain") == ""
     assert command("synthesize", "--commit") == Done(
-        0, f"2 events; view unchanged: {VIEW}\n", "passdown: not committed: there is nothing to commit\n"
+        0, f"2 events; view unchanged: {VIEW}\n", "passdown: not committed: nothing to commit\n"
     )
 
 

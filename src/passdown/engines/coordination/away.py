@@ -1,4 +1,4 @@
-"""Remember that a server was away, so that nobody waits for it again at once (C86)."""
+"""Remembers that a server could not be reached, so that the next command does not wait for it again (C86)."""
 
 import json
 from collections.abc import Callable
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from passdown.ports.coordination import Coordination, History, Leases, Members, Messages, Offers, Tasks
 
 REMEMBERED: Final = 30.0
-"""For how many seconds an engine that was away is not waited for again (C86)."""
+"""Seconds during which an engine that could not be reached is not tried again (C86)."""
 
 
 class AwayMark(NamedTuple):
-    """When an engine was away, and since when it is back, in seconds of a boot."""
+    """When an engine could not be reached, and when it was back, in seconds of a boot."""
 
     boot: str
     away: float
@@ -26,34 +26,34 @@ class AwayMark(NamedTuple):
 
 
 class EngineAway:
-    """What is remembered about one engine in this clone, for all processes of this boot."""
+    """The outage of one engine, remembered in this clone for all processes of this boot."""
 
     def __init__(self, path: str, clock: BootClock) -> None:
-        """Name the file; it is there once the engine has been away."""
+        """Store the path of the file, which exists once the engine could not be reached."""
         self._path = path
         self._clock = clock
 
     def recall(self) -> AwayError | None:
-        """Return why the engine is known to be away, if somebody asked it a moment ago."""
+        """Return the error of the last attempt if it failed a moment ago; None if the engine may be tried."""
         mark, now = self._read(), self._clock.read().seconds
         if mark is None or mark.back is not None or not 0 <= now - mark.away < REMEMBERED:
             return None
         left = int(REMEMBERED - (now - mark.away)) + 1
-        return AwayError(mark.why, hint=f"It is asked again in {left} s.")
+        return AwayError(mark.why, hint=f"Passdown tries again in {left} s.")
 
     def note_away(self, why: str) -> None:
-        """Write down that the engine does not answer; if that cannot be written, it is asked again."""
+        """Record that the engine does not answer; if that cannot be written, the next command tries again."""
         now = self._clock.read()
         self._write(AwayMark(now.boot, now.seconds, None, why))
 
     def note_back(self) -> None:
-        """Write down that the engine answers again, if it did not."""
+        """Record that the engine answers again, if it did not before."""
         mark = self._read()
         if mark is not None and mark.back is None:
             self._write(mark._replace(back=self._clock.read().seconds))
 
     def _read(self) -> AwayMark | None:
-        """Return the mark of this boot; whatever cannot be read is none."""
+        """Return the mark of this boot; None if there is none that can be read."""
         with suppress(OSError, ValueError, TypeError):
             boot, away, back, why = json.loads(read.read_trusted(self._path))
             if boot == self._clock.read().boot:
@@ -66,9 +66,9 @@ class EngineAway:
 
 
 class WatchedCoordination:
-    """A `Coordination` that remembers when its engine is away; then nobody in this process asks it again.
+    """A `Coordination` that remembers when its engine is away, and does not ask it again in this process.
 
-    Every method may be repeated: what changes something has the id of its operation.
+    Every method may be repeated, because each change has the id of its operation.
     """
 
     def __init__(self, coordination: "Coordination", away: EngineAway) -> None:
@@ -83,7 +83,7 @@ class WatchedCoordination:
 
 
 class _WatchedPart:
-    """One part of what sessions share; each call of it is watched."""
+    """One part of a `Coordination` in which each call is watched."""
 
     def __init__(self, part: object, watch: "_Watch") -> None:
         self._part = part
@@ -95,7 +95,7 @@ class _WatchedPart:
 
 
 class _Watch:
-    """What is known about the engine in this process."""
+    """What this process knows about the engine."""
 
     def __init__(self, away: EngineAway) -> None:
         self._away = away
@@ -103,7 +103,7 @@ class _Watch:
         self._has_failed = False
 
     def call(self, act: Callable[[], object]) -> object:
-        """Ask the engine, and note whether it answers; also if it refuses something."""
+        """Call the engine, and record whether it answers; a refusal is an answer too."""
         if self._has_failed and (known := self._away.recall()) is not None:
             raise known
         try:
@@ -119,9 +119,9 @@ class _Watch:
 
 
 def _try_twice(act: Callable[[], object]) -> object:
-    """Call the engine; if the connection breaks, once more on a new one (C144).
+    """Call the engine; if the connection breaks, call it once more on a new one (C144).
 
-    If that fails, too, it is still the first call of which nobody knows whether it was done.
+    If both calls fail and the first may have made the change, raise the first error.
     """
     try:
         return act()

@@ -1,4 +1,4 @@
-"""How every change is made: once for each operation id, in one transaction, judged by the engine's clock."""
+"""How every change is made: once per operation id, in one transaction, by the engine's clock."""
 
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property
@@ -27,11 +27,11 @@ from passdown.records import replace
 T = TypeVar("T")
 
 CANCELLED: Final = "cancelled"
-"""The verb in the log of an operation that nobody made, and that nobody will."""
+"""The verb in the log of an operation that was cancelled: it was not made, and never will be."""
 
 
 class RefusedError(Exception):
-    """Ends a transaction without a trace; its outcome is the answer."""
+    """Ends a transaction without changing anything; its outcome is the answer."""
 
     def __init__(self, outcome: object) -> None:
         super().__init__(outcome)
@@ -39,7 +39,7 @@ class RefusedError(Exception):
 
 
 class ChangeSubject(NamedTuple):
-    """What the log says about a change."""
+    """How the log describes a change."""
 
     verb: str
     session: str
@@ -47,12 +47,12 @@ class ChangeSubject(NamedTuple):
 
 
 def run_change(store: TimedStore, op: str, about: ChangeSubject, act: Callable[[Transaction], T]) -> T:
-    """Make a change once; a repeated operation is given the outcome of the first.
+    """Make a change once; a repeated operation returns the outcome of the first.
 
-    1. The log knows the operation: it was made before.
-    2. The log knows the id from another verb, whose outcome is no answer.
-    3. The log does not reach back to when the operation's id was made, so nobody knows.
-    4. A refusal leaves no trace, so it can be tried again with the same id.
+    1. The log has the operation: it was made before.
+    2. The log has the id under another verb: its outcome would not be an answer.
+    3. The operation's id is older than the log, so it is unknown whether it was made.
+    4. A refusal is not logged, so it can be tried again with the same id.
     """
     made_at = operation_time(op)
     try:
@@ -69,9 +69,9 @@ def run_change(store: TimedStore, op: str, about: ChangeSubject, act: Callable[[
 
 
 def cancel_change(store: Store, op: str) -> object | None:
-    """Return the outcome of a change, or note in the log that it was cancelled: then it is never made.
+    """Return the outcome of a change, or log it as cancelled, so that it is never made.
 
-    What is in the log already leaves no trace, so that positions have no gaps.
+    Nothing is logged twice, so that positions have no gaps.
     """
     try:
         with store.changing() as change:
@@ -90,20 +90,21 @@ def _refuse_repeat(change: Transaction, op: str, age: float, verb: str) -> None:
         raise RefusedError(load_outcome(known.data))  # 1
     if known is not None:  # 2
         raise UsageError(
-            f"operation {op} was another one: {known.verb}", hint="Run the command again without its id."
+            f"operation id {op} was already used for: {known.verb}",
+            hint="Run the command again without the id.",
         )
     if age > REMEMBERED:  # 3
         raise UsageError(
-            f"operation {op} is too old to be repeated", hint="Run the command again without its id."
+            f"operation id {op} is too old to be repeated", hint="Run the command again without the id."
         )
 
 
 def require_member(change: Transaction, session: str) -> Member:
-    """Return a session that takes part, and record its sign of life; raise a UsageError for any other."""
+    """Return a session that has joined, and record its sign of life; raise a UsageError if it has not."""
     member = change.find_member(session)
     if member is None or member.ended is not None:
         raise UsageError(
-            f"session {session} does not take part", hint="Run `passdown start` in its checkout."
+            f"session {session} has not joined coordination", hint="Run `passdown start` in its checkout."
         )
     time = change.time
     if member.boot != time.boot or time.seconds - member.seen > GRACE:
@@ -113,9 +114,9 @@ def require_member(change: Transaction, session: str) -> Member:
 
 
 def note_sign(change: Transaction, lifetimes: Lifetimes) -> None:
-    """Store that a session of the project was heard, and the silence before it, if there was one (C143).
+    """Store the project's newest sign of life, and the silence before it, if there was one (C143).
 
-    It comes last in a change: nobody who waits for the project's sign holds anything that others wait for.
+    This comes last in a change, so that a change that waits for this row holds nothing that others wait for.
     """
     newest, now = change.heard().newest, change.time.seconds
     if is_sign_due(newest, now, lifetimes.grace):
@@ -123,7 +124,7 @@ def note_sign(change: Transaction, lifetimes: Lifetimes) -> None:
 
 
 class Judge:
-    """Decides which leases live, at one instant, and which stand in the way of others."""
+    """Decides which leases are live at one instant, and which of them conflict with others."""
 
     def __init__(
         self,
@@ -134,7 +135,7 @@ class Judge:
         caller: Member | None = None,
         ignores_case: bool = False,
     ) -> None:
-        """Judge by what a transaction reads; whoever judges its own leases needs no other session."""
+        """Judge by what a transaction reads; for a caller's own leases no other session needs to be read."""
         self._ignores_case = ignores_case
         self._reading = reading
         self._store = store
@@ -147,7 +148,7 @@ class Judge:
         return {one.session: one for one in self._reading.members()}
 
     def member(self, session: str) -> Member:
-        """Return a session; one that nobody knows counts as ended."""
+        """Return a session; an unknown one counts as ended."""
         found = self._known.get(session) or self._members.get(session)
         if found is None:
             found = self._reading.find_member(session) or Member(session=session, agent=session, ended=0.0)
@@ -155,9 +156,9 @@ class Judge:
         return found
 
     def left(self, lease: Lease) -> float:
-        """Return the seconds that a lease has left; not positive if it is over.
+        """Return the seconds until a lease expires; zero or negative if it has expired.
 
-        When the time is over, a process that still runs on this machine is a sign of life too (C80).
+        A lease does not expire while the session's process still runs on this machine (C80).
         """
         member, time = self.member(lease.session), self._reading.time
         left = time_left(lease, member, time, self._lifetimes, self._spared)
@@ -166,9 +167,9 @@ class Judge:
         return time_left(lease, replace(member, seen=time.seconds), time, self._lifetimes, self._spared)
 
     def _spared(self, since: float) -> float:
-        """Return the seconds since an instant in which nobody could be heard (C143).
+        """Return the seconds since an instant in which no session could be heard, as in an outage (C143).
 
-        Where too little time has passed for that, nobody is asked.
+        If too little time has passed for an outage, the store is not asked.
         """
         now, quiet = self._reading.time.seconds, self._lifetimes.quiet
         return longest_silence(self._heard, since, now, quiet) if now - since >= quiet else 0.0
@@ -182,7 +183,7 @@ class Judge:
         return self.left(lease) > 0
 
     def is_promised(self, lease: Lease) -> bool:
-        """Return whether a commit that was let through, or an open offer, holds a lease against force."""
+        """Return whether a lease withstands force, because of a commit that was allowed or an open offer."""
         return lease.ended is None and lease.until > self._reading.time.seconds
 
     def is_alive(self, member: Member) -> bool:
@@ -190,11 +191,11 @@ class Judge:
         return self.silence_left(member) > 0 or self._is_running(member)
 
     def has_died(self, member: Member) -> bool:
-        """Return whether a session's process is known to be gone, however lately it gave a sign of life."""
+        """Return whether a session's process is known to have ended, however recent its last sign of life."""
         return member.process != "" and self._store.is_running(member.process) is False
 
     def silence_left(self, member: Member) -> float:
-        """Return for how many seconds a session counts as alive without a further sign of life."""
+        """Return how many seconds a session still counts as alive without another sign of life."""
         time = self._reading.time
         if member.ended is not None or member.boot != time.boot:
             return 0.0
@@ -206,7 +207,7 @@ class Judge:
         return is_here and self._store.is_running(member.process) is True
 
     def find_conflicting(self, wanted: Resource, leases: Iterable[Lease]) -> list[Lease]:
-        """Return the leases of the same resource, or with which a path pattern has a path in common."""
+        """Return the leases on the same resource, or whose path pattern can match the same path."""
         if wanted.kind != PATH:
             return [lease for lease in leases if lease.resource == wanted]
         pattern = self._parse(wanted.name)
@@ -225,7 +226,7 @@ class Judge:
         return Grant(kind=lease.kind, name=lease.name, fence=lease.fence, left=self.left(lease))
 
     def make_held(self, wanted: Resource, lease: Lease) -> Held:
-        """Describe the lease that stands in the way."""
+        """Describe the lease that conflicts."""
         return Held(
             kind=wanted.kind,
             name=wanted.name,
@@ -256,9 +257,9 @@ def free_tasks(change: Transaction, leases: Iterable[Lease]) -> None:
 
 
 def move_leases(change: Transaction, leases: Iterable[Lease], heir: str, *, offer: bool) -> list[Lease]:
-    """Give leases to another session under the fence of this change; the old ones are known to be taken.
+    """Give leases to another session under the fence of this change; mark the old ones as taken.
 
-    With `offer`, what is offered stays offered.
+    With `offer`, leases that are part of an offer stay part of it.
     """
     moving = list(leases)
     end_leases(change, moving, taken=True)

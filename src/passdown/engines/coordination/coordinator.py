@@ -18,7 +18,7 @@ _LONGEST_PAUSE: Final = 1.0
 
 
 class StoredHistory:
-    """Keeps the promises of `History` over a store of rows."""
+    """Implements `History` over a store of rows."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -44,7 +44,7 @@ class StoredHistory:
         return cancel_change(self._store, op)
 
     def wait(self, position: int, seconds: float) -> int:
-        """Look again and again, ever more seldom, until there is a change or the time is over."""
+        """Poll with growing pauses until there is a change or the time is up."""
         pause, waited = _FIRST_PAUSE, 0.0
         while (found := self.position()) <= position and waited < seconds:
             pause = min(pause, seconds - waited)
@@ -60,9 +60,9 @@ class Coordinator:
     def __init__(
         self, store: Store, engine: str, lifetimes: Lifetimes | None = None, *, ignores_case: bool = False
     ) -> None:
-        """Coordinate over a store; `engine` says in words what it is and how far it reaches.
+        """Coordinate over a store; `engine` describes it and its reach in words.
 
-        In a checkout that ignores case, patterns are compared without it (C85).
+        In a checkout that ignores case, patterns are compared without regard to case (C85).
         """
         limits = lifetimes or Lifetimes()
         self.engine = engine

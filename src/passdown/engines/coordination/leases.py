@@ -40,7 +40,7 @@ from passdown.records import replace
 
 
 class StoredLeases:
-    """Keeps the promises of `Leases` over a store of rows."""
+    """Implements `Leases` over a store of rows."""
 
     def __init__(self, store: TimedStore, *, ignores_case: bool = False) -> None:
         self._store = store
@@ -134,7 +134,7 @@ class StoredLeases:
 
 
 class GrantRequest(NamedTuple):
-    """Who is given resources, for how many seconds without a sign of life, and whether by force."""
+    """The session that asks, after how many silent seconds its leases expire, and whether it uses force."""
 
     session: str
     ttl: float
@@ -142,19 +142,20 @@ class GrantRequest(NamedTuple):
 
 
 class Grants(NamedTuple):
-    """The leases that were given, in the order of what was wanted, and those that others lost by it."""
+    """The leases that were granted, in the order requested, and those that other sessions lost."""
 
     made: list[Lease]
     taken: list[Lease]
 
 
 def grant(change: Transaction, judge: Judge, wanted: Iterable[Resource], request: GrantRequest) -> Grants:
-    """Give resources to a session, or refuse all of them.
+    """Grant resources to a session, or refuse all of them.
 
-    1. A live lease of another session that conflicts with one is a refusal. Force takes it all the same, but
-       not what is promised: a commit that was let through, or an open offer.
-    2. Conflicting leases that are over end here: whoever comes back to one of them is told that it is lost.
-    3. What the session holds already keeps its fence.
+    1. A conflicting live lease of another session is a refusal. Force takes it anyway, unless it is promised:
+       by a commit that was allowed, or by an open offer.
+    2. Conflicting leases that have expired end here, so that a session that comes back learns that it lost
+       them.
+    3. What the session already holds keeps its fence.
     """
     session, ttl, force = request
     now = change.time.seconds
@@ -182,7 +183,7 @@ def grant(change: Transaction, judge: Judge, wanted: Iterable[Resource], request
 def require_fences(
     change: Transaction, judge: Judge, own: Sequence[Lease], held: Sequence[Fenced]
 ) -> list[Lease]:
-    """Return the leases of a session, among its own, that have these fences; refuse if one has another."""
+    """Return those of a session's own leases that have these fences; refuse if one has another fence."""
     known = {lease.resource: lease for lease in own}
     for resource, fence in held:
         if resource not in known or known[resource].fence != fence:
@@ -193,7 +194,7 @@ def require_fences(
 
 
 def _find_running(change: Reading, wanted: Iterable[Resource]) -> list[Lease]:
-    """Return the leases that have not ended and that may stand in the way: all paths are read once."""
+    """Return the leases that have not ended and may conflict; paths are read together."""
     named = [one for one in wanted if one.kind != PATH]
     found = [lease for one in named for lease in change.leases_on(*one) if lease.ended is None]
     return [*found, *change.leases(PATH)] if any(one.kind == PATH for one in wanted) else found
@@ -210,8 +211,7 @@ def _judge_path(path: str, session: str, leases: Sequence[Lease], judge: Judge) 
 
     1. Another session holds it.
     2. The session holds it.
-    3. It was taken from the session, and another session was given it after the session last was: what was
-       edited before is outdated.
+    3. It was taken from the session and later granted to another one, so the session's edits are outdated.
     """
     found = [lease for lease in leases if judge.covers(lease, path)]
     others = [lease for lease in found if lease.session != session]

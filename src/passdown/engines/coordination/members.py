@@ -1,4 +1,4 @@
-"""The `Members` of a project: sessions join, give signs of life, leave, and inherit from the dead."""
+"""The `Members` of a project: sessions join, give signs of life, leave, and inherit from dead sessions."""
 
 from collections.abc import Sequence
 
@@ -30,13 +30,13 @@ from passdown.records import replace
 
 
 class StoredMembers:
-    """Keeps the promises of `Members` over a store of rows."""
+    """Implements `Members` over a store of rows."""
 
     def __init__(self, store: TimedStore) -> None:
         self._store = store
 
     def join(self, op: str, member: Member) -> Joined:
-        """Take part; a session that does already gives a sign of life, and nothing is logged."""
+        """Join; for a session that has joined already this is a sign of life, and nothing is logged."""
 
         def act(change: Transaction) -> Joined:
             settle_offers(change)
@@ -60,10 +60,10 @@ class StoredMembers:
         return run_change(self._store, op, ChangeSubject("join", member.session, member.agent), act)
 
     def _is_same(self, op: str, member: Member) -> bool:
-        """Return whether a session takes part already, under the same name, role and process.
+        """Return whether a session has joined already, under the same name, role and process.
 
-        That is a sign of life, written at most once in a minute. A repeat is not that: it is given the
-        outcome of the first.
+        That is a sign of life, written at most once a minute. A repeated operation does not count: it returns
+        the outcome of the first.
         """
         with self._store.looking() as reading:
             known = None if reading.find_log(op) else reading.find_member(member.session)
@@ -139,7 +139,7 @@ def _keep_role(member: Member, known: Member | None) -> Member:
 
 
 def _move_taken(change: Transaction, dead: str, heir: str) -> None:
-    """Let the heir know what was taken from the dead session, so that a late commit is known to be late."""
+    """Move what was taken from the dead session to its heir, so that a late commit is recognized."""
     own = {lease.resource: lease.fence for lease in change.leases_of(heir, ended=True)}
     for lease in change.leases_of(dead, ended=True):
         if lease.is_taken and lease.fence > own.get(lease.resource, 0):

@@ -30,7 +30,7 @@ from passdown.engines.coordination.transactions import TimedStore, Transaction
 
 
 class StoredMessages:
-    """Keeps the promises of `Messages` over a store of rows."""
+    """Implements `Messages` over a store of rows."""
 
     def __init__(self, store: TimedStore) -> None:
         self._store = store
@@ -71,7 +71,7 @@ class StoredMessages:
             ]
 
     def acknowledge(self, op: str, session: str, positions: Sequence[int]) -> Acknowledged:
-        """Mark messages as read; those that were read before do not count."""
+        """Mark messages as read; those already read do not count."""
 
         def act(change: Transaction) -> Acknowledged:
             count = change.mark_read(session, positions)
@@ -96,12 +96,12 @@ class StoredMessages:
 
 
 def _find_recipients(change: Transaction, judge: Judge, sender: Member, to: str) -> dict[str, str]:
-    """Return the inboxes that an address names, and whose they are.
+    """Return the inboxes that an address names, and the agents they belong to.
 
     1. All: the live sessions of the sender's team.
     2. A role: the live sessions that have it.
     3. A task: the session that holds it.
-    4. An agent or a nickname; one that nobody bears waits for the next session of that name.
+    4. An agent or a nickname; if no session has that name, the message waits for the next one that does.
     """
     if to == ALL or to.startswith(TO_ROLE):
         others = [one for one in change.members() if one.session != sender.session and judge.is_alive(one)]

@@ -1,4 +1,4 @@
-"""The `Offers` of a project: until somebody accepts, the giver owns what it offers (C92)."""
+"""The `Offers` of a project: the giver keeps what it offers until another session accepts (C92)."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ _FOR_OTHERS = "other"
 
 
 class StoredOffers:
-    """Keeps the promises of `Offers` over a store of rows."""
+    """Implements `Offers` over a store of rows."""
 
     def __init__(self, store: TimedStore) -> None:
         self._store = store
@@ -87,7 +87,7 @@ class StoredOffers:
         return run_change(self._store, op, ChangeSubject("accept", session, offer), act)
 
     def decline(self, op: str, session: str, offer: str) -> OfferEnded | OfferGone:
-        """Refuse an offer; its task and files stay with the giver, or go back to the board."""
+        """Decline an offer; its task and files stay with the giver, or go back to the board."""
 
         def act(change: Transaction) -> OfferEnded:
             found = _require_open(change, offer)
@@ -114,7 +114,7 @@ class StoredOffers:
 
 
 def settle_offers(change: Transaction) -> None:
-    """End the offers whose time is over."""
+    """End the offers that have expired."""
     for offer in change.open_offers():
         if offer.expires <= change.time.seconds:
             _end(change, offer, OVER)
@@ -137,7 +137,7 @@ def _require_open(change: Transaction, name: str) -> Offer:
 
 
 def _is_for(change: Reading, offer: Offer, member: Member) -> bool:
-    """Return whether a session may accept or decline: it has the address, and is not the giver."""
+    """Return whether a session may accept or decline: the offer is addressed to it, and not its own."""
     if member.session == offer.giver:
         return False
     if offer.taker == ALL:
@@ -151,7 +151,7 @@ def _leases_in(change: Reading, offer: Offer) -> list[Lease]:
 
 
 def _end(change: Transaction, offer: Offer, state: str) -> Offer:
-    """End an offer; what it held is the giver's again, or free if the giver has ended."""
+    """End an offer; its task and files are the giver's again, or free if the giver has ended."""
     leases = _leases_in(change, offer)
     giver = change.find_member(offer.giver)
     if giver is None or giver.ended is not None:

@@ -1,7 +1,7 @@
-"""Transactions over the statements of `queries.sql`, the same for every database.
+"""Transactions that run the statements of `queries.sql`, the same for every database.
 
-A row has the fields of its record in their order, after the project. Lists are sorted here if a text decides,
-because databases differ in how they compare texts.
+A row has the fields of its record in their order, after the project. Lists are sorted here if their order
+depends on text, because databases differ in how they compare text.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ class Statements(Protocol):
     """Runs statements by their name in `queries.sql`, all of them in one transaction."""
 
     def ask(self, query: str, *values: object) -> Sequence[Row]:
-        """Return the rows that a statement gives."""
+        """Return the rows of a statement's result."""
         ...
 
     def change(self, query: str, *values: object) -> int:
@@ -45,7 +45,7 @@ class Statements(Protocol):
         ...
 
     def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
-        """Run a statement for each of some rows of values, all of them sent at once."""
+        """Run a statement once for each row of values; all are sent together."""
         ...
 
 
@@ -67,11 +67,11 @@ def from_row(kind: type[R], row: Row) -> R:
 
 
 class _RowShape(NamedTuple):
-    """How a kind of record is stored; found out once, because every row needs it."""
+    """How a kind of record is stored; computed once, because every row needs it."""
 
     names: tuple[str, ...]
     flags: tuple[int, ...]
-    """Where fields are that are stored as 0 and 1."""
+    """The indexes of the fields that are stored as 0 and 1."""
     read: Callable[[object], tuple[Any, ...]]
 
 
@@ -127,7 +127,7 @@ class RowReading:
     # --- leases -------------------------------------------------------------------------------
 
     def heard(self) -> HeardSigns:
-        """Return when sessions of the project were heard, in one statement: signs may come meanwhile."""
+        """Return when sessions gave signs of life, in one statement, because signs may arrive meanwhile."""
         rows = self._ask("heard", self._project)
         silences = tuple(Silence(began, ended) for began, ended in rows if ended is not None)
         return HeardSigns(next((began for began, ended in rows if ended is None), None), silences)
@@ -190,7 +190,7 @@ class RowTransaction(RowReading):
     """A change of a project: a `Transaction`."""
 
     def __init__(self, statements: Statements, project: str, time: EngineTime, fence: int) -> None:
-        """Change what a transaction, which holds the project's row, has at this position."""
+        """Store changes at this position, in a transaction that holds the project's row."""
         super().__init__(statements, project, time)
         self._fence = fence
         self._is_sign = False
@@ -256,7 +256,7 @@ class RowTransaction(RowReading):
     def move_inbox(self, recipient: str, heir: str) -> int:
         """Move the unread messages of a recipient to another; return how many there were.
 
-        What was sent to both stays as the heir has it, read or not.
+        A message that was sent to both stays as it is in the heir's inbox, read or not.
         """
         both = self._drop("drop_from_inbox", recipient, heir)
         return both + self._statements.change("move_inbox", heir, self._project, recipient)

@@ -11,7 +11,7 @@ CREATE TABLE meta (
 INSERT INTO meta (name, value) VALUES ('version', 3), ('least_reader', 1), ('least_writer', 1);
 
 -- `pos` is the position of the last change, `newest` the newest instant that was stored. The rest is for an
--- engine that has no clock of its own: the id and the number of the boot in which somebody last wrote, and
+-- engine that has no clock of its own: the id and the number of the boot in which it was last written, and
 -- what to add to its seconds.
 CREATE TABLE projects (
     project TEXT NOT NULL PRIMARY KEY,
@@ -154,7 +154,7 @@ CREATE TABLE signs (
     newest DOUBLE PRECISION NOT NULL
 );
 
--- Stretches in which no session of the project gave a sign of life: they count against nobody.
+-- Spans in which no session of the project gave a sign of life: they do not count as silence of a session.
 CREATE TABLE silences (
     project TEXT NOT NULL,
     began DOUBLE PRECISION NOT NULL,

@@ -33,11 +33,11 @@ from passdown.errors import UsageError
 from passdown.records import replace
 
 _NAMED = 20
-"""How many tasks are named when nothing is ready."""
+"""How many tasks are listed when nothing is ready."""
 
 
 class StoredTasks:
-    """Keeps the promises of `Tasks` over a store of rows."""
+    """Implements `Tasks` over a store of rows."""
 
     def __init__(self, store: TimedStore) -> None:
         self._store = store
@@ -46,11 +46,13 @@ class StoredTasks:
         return Judge(reading, self._store, self._store.lifetimes, caller=caller)
 
     def add(self, op: str, session: str, task: Task) -> TaskStored:
-        """Add a task that nobody holds and that waits for none."""
+        """Add a task that nobody holds and that depends on no other."""
 
         def act(change: Transaction) -> TaskStored:
             if change.find_task(task.task) is not None:
-                raise UsageError(f"there is a task {task.task} already", hint="Choose another id, or none.")
+                raise UsageError(
+                    f"task {task.task} already exists", hint="Choose another id, or leave it out."
+                )
             added = replace(task, added=change.fence, waits=0, is_held=False)
             change.put_task(added)
             return TaskStored(task=added)
@@ -83,7 +85,7 @@ class StoredTasks:
         return run_change(self._store, op, about, act)
 
     def _first_ready(self, change: Transaction, judge: Judge, session: str, role: str) -> Task:
-        """Return the first task that is ready or was orphaned long ago; refuse if there is none."""
+        """Return the first task that is ready, or whose session died long ago; refuse if there is none."""
         wanted = "" if role == ANY_ROLE else role
         candidates = [*self._find_orphans(change, judge, session, wanted)]
         if (ready := change.first_ready(wanted)) is not None:
@@ -94,7 +96,7 @@ class StoredTasks:
         return min(candidates, key=lambda task: (task.priority, task.added))
 
     def _find_orphans(self, change: Transaction, judge: Judge, session: str, role: str) -> list[Task]:
-        """Return the tasks whose sessions have given no sign of life for so long that others may go on."""
+        """Return the tasks whose sessions have been silent for so long that others may claim them."""
         orphaned = self._store.lifetimes.orphaned
         silent = change.silent_leases(TASK, change.time.seconds - orphaned)
         dead = [one.name for one in silent if one.session != session and judge.left(one) <= -orphaned]
@@ -104,7 +106,7 @@ class StoredTasks:
 
     def close(self, op: str, session: str, held: Fenced, reason: str, note: str) -> TaskClosed | Lost:
         if reason not in REASONS:
-            raise UsageError(f"{reason} is not a reason", hint=f"Use one of: {', '.join(REASONS)}.")
+            raise UsageError(f"unknown reason {reason}", hint=f"Use one of: {', '.join(REASONS)}.")
 
         def act(change: Transaction) -> TaskClosed:
             judge = self._judge(change, require_member(change, session))
@@ -112,7 +114,7 @@ class StoredTasks:
             require_fences(change, judge, leases, [held])
             task = require_task(change, held.resource.name)
             if withdraw_offers(change, task.task):
-                leases = change.leases_of(session)  # what was offered is not any more
+                leases = change.leases_of(session)  # read again: its offers are withdrawn
             ended = [
                 one for one in leases if one.resource == held.resource or (one.kind == PATH and not one.offer)
             ]
@@ -151,7 +153,7 @@ class StoredTasks:
         return run_change(self._store, op, ChangeSubject("give-back", session, held.resource.name), act)
 
     def change(self, op: str, session: str, task: Task) -> TaskStored:
-        """Change what a task says, or open one again that was blocked."""
+        """Change the content of a task, or reopen a blocked one."""
 
         def act(change: Transaction) -> TaskStored:
             known = require_task(change, task.task)
@@ -213,13 +215,13 @@ def _holding(change: Reading, task: str) -> Lease | None:
 
 
 def _own_tasks(change: Reading, session: str) -> list[str]:
-    """Return the tasks of the board that a session holds; those of a tracker are not claimed here."""
+    """Return the tasks of the board that a session holds; tasks of an outside tracker are not on it."""
     held = [lease.name for lease in change.leases_of(session) if lease.kind == TASK]
     return [name for name in held if change.find_task(name) is not None]
 
 
 def _find_claimable(change: Transaction, judge: Judge, session: str, name: str) -> Task:
-    """Return a task that was named; refuse if it is held, orphaned lately, waiting or not open."""
+    """Return the task with that id; refuse if it is held, orphaned only recently, waiting or not open."""
     task = require_task(change, name)
     if task.state != OPEN:
         raise UsageError(f"task {name} is {task.state}", hint="`passdown task ready` lists open ones.")
@@ -232,7 +234,7 @@ def _find_claimable(change: Transaction, judge: Judge, session: str, name: str) 
 
 
 def _free_waiting(change: Transaction, closed: Task) -> tuple[str, ...]:
-    """Let the tasks that waited for a closed one wait for one less; return those that are ready now."""
+    """Remove a closed task from what other tasks wait for; return the tasks that are ready now."""
     freed: list[str] = []
     for name in change.waiting_for(closed.task):
         task = require_task(change, name)
@@ -244,9 +246,9 @@ def _free_waiting(change: Transaction, closed: Task) -> tuple[str, ...]:
 
 
 def _find_circle(change: Reading, task: str, other: str) -> tuple[str, ...]:
-    """Return the way from a task back to itself that waiting for another would close; empty if none.
+    """Return the circle that a task would close by waiting for another; empty if there is none.
 
-    What is closed keeps nobody waiting.
+    Closed tasks do not count: nothing waits for them any more.
     """
     ways: list[tuple[str, ...]] = [(task, other)]
     seen: set[str] = set()
@@ -261,7 +263,7 @@ def _find_circle(change: Reading, task: str, other: str) -> tuple[str, ...]:
 
 
 def _describe(reading: Reading, judge: Judge, task: Task) -> TaskState:
-    """Describe a task; what is over and was offered by a session that ended is on the board."""
+    """Describe a task; one whose session ended and whose offer expired is on the board again."""
     lease = _holding(reading, task.task) if task.is_held else None
     if lease is not None and judge.member(lease.session).ended is not None and not judge.is_live(lease):
         lease, task = None, replace(task, is_held=False)

@@ -1,8 +1,8 @@
-"""What a store of rows must do for coordination: transactions of one project, one writer at a time (C78).
+"""What coordination needs from a store of rows: transactions on one project, one writer at a time (C78).
 
-`Store.changing` first takes the project's lock, and only then looks: whoever looks before it holds the lock
-grants one thing to two. Its `fence` is the position of the change: greater than every earlier one, dense, and
-in commit order. A transaction that raises leaves nothing, not even its position.
+`Store.changing` takes the project's lock before it reads: a change that reads first could grant one thing to
+two sessions. Its `fence` is the position of the change: positions have no gaps and follow the commit order. A
+transaction that raises leaves nothing behind, not even its position.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class LogRow(NamedTuple):
     verb: str
     subject: str
     data: str
-    """The outcome as JSON, so that a repeated operation gives the same one."""
+    """The outcome as JSON, so that a repeated operation returns the same one."""
 
 
 class Reading(Protocol):
@@ -61,11 +61,11 @@ class Reading(Protocol):
         ...
 
     def members_named(self, name: str) -> Sequence[Member]:
-        """Return the sessions that have not ended and whose agent or nickname this is, by id."""
+        """Return the sessions that have not ended and have this agent or nickname, by id."""
         ...
 
     def heard(self) -> HeardSigns:
-        """Return when sessions of the project were heard."""
+        """Return when sessions of the project gave signs of life."""
         ...
 
     def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
@@ -73,9 +73,9 @@ class Reading(Protocol):
         ...
 
     def silent_leases(self, kind: str, before: float) -> Sequence[Lease]:
-        """Return the leases of a kind that have not ended, but may be over, by fence and name.
+        """Return the leases of a kind that have not ended, but may have expired, by fence and name.
 
-        Their sessions ended, are not known, or gave no sign of life since an instant or in this boot.
+        Their sessions ended, are unknown, or gave no sign of life since an instant or in this boot.
         """
         ...
 
@@ -92,18 +92,18 @@ class Reading(Protocol):
         ...
 
     def first_ready(self, role: str) -> Task | None:
-        """Return the first open task that is not held and waits for none, by priority, then by age.
+        """Return the first open task that is not held and depends on no open task, by priority, then by age.
 
-        With a role, only tasks for that role or for anybody.
+        With a role, only tasks for that role or for any role.
         """
         ...
 
     def ready_tasks(self, most: int) -> Sequence[Task]:
-        """Return the first open tasks that are not held and wait for none, by priority, then by age."""
+        """Return the first tasks that are open, not held and ready, by priority, then by age."""
         ...
 
     def held_tasks(self) -> Sequence[Task]:
-        """Return the tasks on which there are leases that have not ended, by id."""
+        """Return the tasks with leases that have not ended, by id."""
         ...
 
     def tasks(self, *, closed: bool = False) -> Sequence[Task]:
@@ -111,7 +111,7 @@ class Reading(Protocol):
         ...
 
     def waits_of(self, task: str) -> Sequence[str]:
-        """Return the tasks that a task waits for, closed ones too, by id."""
+        """Return the tasks that a task waits for, including closed ones, by id."""
         ...
 
     def waiting_for(self, task: str) -> Sequence[str]:
@@ -123,7 +123,7 @@ class Reading(Protocol):
         ...
 
     def expired(self, before: float) -> Sequence[Message]:
-        """Return messages that expired before an instant and that some recipient has not read."""
+        """Return messages that expired before an instant and were not read by every recipient."""
         ...
 
     def has_old_messages(self, expired_before: float, read_before: float) -> bool:
@@ -140,7 +140,7 @@ class Reading(Protocol):
 
 
 class Transaction(Reading, Protocol):
-    """A change of the project; kept whole or not at all."""
+    """A change of the project; committed as a whole or not at all."""
 
     @property
     def fence(self) -> int:
@@ -148,7 +148,7 @@ class Transaction(Reading, Protocol):
         ...
 
     def add_log(self, row: LogRow) -> None:
-        """Store the change itself."""
+        """Store the log entry of the change."""
         ...
 
     @property
@@ -157,19 +157,19 @@ class Transaction(Reading, Protocol):
         ...
 
     def put_member(self, member: Member) -> None:
-        """Store a session, new or changed; one that was seen at the time of this change gives a sign."""
+        """Store a session, new or changed; one that was seen at the time of this change is a sign of life."""
         ...
 
     def put_sign(self, silence: Silence | None, before: float) -> None:
-        """Store that the project was heard now, unless its newest sign of life came after an instant.
+        """Store a sign of life of the project now, unless its newest one came after an instant.
 
-        With it comes the silence that the sign ended. Others who write a sign at this moment wait for this
-        change, so it comes last.
+        `silence` is the silence that the sign ended. Other changes that write a sign at this moment wait for
+        this one, so it comes last.
         """
         ...
 
     def put_silences(self, silences: Sequence[Silence]) -> None:
-        """Put silences in the place of those that are stored."""
+        """Replace the stored silences."""
         ...
 
     def put_lease(self, lease: Lease) -> None:
@@ -217,29 +217,30 @@ class Store(Protocol):
     """The rows of one project."""
 
     def changing(self) -> AbstractContextManager[Transaction]:
-        """Take the project's lock, then give a transaction; keep its changes unless it raises."""
+        """Take the project's lock, then yield a transaction; commit its changes unless it raises."""
         ...
 
     def looking(self) -> AbstractContextManager[Reading]:
-        """Give one consistent state; nobody waits for it."""
+        """Yield one consistent state; this blocks no other session."""
         ...
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
-        """Set the last sign of life of these sessions, if they have not ended, to now; no position.
+        """Set the last sign of life of these sessions, if they have not ended, to now; it takes no position.
 
-        If there is one, the project was heard, too.
+        If any has not ended, this is a sign of life of the project too.
         """
         ...
 
     def wall_time(self, reading: Reading) -> float:
-        """Return the seconds since 1970 by the clock that ages ids of operations (C79).
+        """Return the seconds since 1970 by the clock with which operation ids are aged (C79).
 
-        On one machine that is the wall clock, which made the ids; the engine's own clock may differ from it.
+        On one machine that is the wall clock, from which the ids were made; the engine's own clock may
+        differ.
         """
         ...
 
     def is_running(self, process: str) -> bool | None:
-        """Return whether a host's process runs on this machine; None if that cannot be known here."""
+        """Return whether a host's process runs on this machine; None if that is unknown."""
         ...
 
     def pause(self, seconds: float) -> None:
@@ -248,7 +249,7 @@ class Store(Protocol):
 
 
 class StoreAround:
-    """A store around another one, to which it leaves what it does not do itself."""
+    """A store that wraps another one and delegates to it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -267,7 +268,7 @@ class StoreAround:
 
 
 class TimedStore(StoreAround):
-    """A store, and how long leases live in it: what the parts of coordination work on."""
+    """A store with the lifetimes of its leases; the parts of coordination work on it."""
 
     def __init__(self, store: Store, lifetimes: Lifetimes) -> None:
         super().__init__(store)

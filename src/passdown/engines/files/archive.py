@@ -1,8 +1,7 @@
-"""The archiver: moves files to the archive, and removes what killed processes left behind.
+"""Moves files to the archive, and removes what killed processes left behind.
 
-Nothing else moves or deletes the files of a project.
-
-A file is durable in the archive before it is removed here.
+Nothing else moves or deletes the files of a project. A file is durable in the archive before it is removed
+here.
 """
 
 import os
@@ -33,8 +32,8 @@ def move_files(
 ) -> int:
     """Move files into the archive folder; return how many were removed here.
 
-    1. A file that the archive already holds with the same content is only removed here.
-    2. A file that the archive holds with other content stays here: nothing is overwritten.
+    1. A file that is already in the archive with the same content is only removed here.
+    2. A file that is in the archive with other content stays here: nothing is overwritten.
     3. A file that disappeared in the meantime was moved by another process.
 
     No link is followed below the root that contains a folder. Raises a StorageError if the archive cannot be
@@ -66,7 +65,8 @@ def remove_file(
 ) -> bool:
     """Remove a file that holds exactly these bytes; return whether it was removed.
 
-    With `kept`, people edit it: it gets the name of a displaced file first, and what is in it then counts.
+    `kept` is for files that people edit: the file is first renamed as a displaced file, and its content
+    compared after that.
 
     Raises a StorageError if it cannot be removed, or if a link is in the way.
     """
@@ -91,7 +91,7 @@ def remove_file(
 
 
 def _displace(folder: OpenFolder, name: str, data: bytes, operations: write.FileOperations) -> bool:
-    """Give a file the name of a displaced one; return whether it still holds these bytes, and is removed."""
+    """Rename a file as a displaced one; return whether it still held these bytes and was removed."""
     from passdown.engines.files.displaced import find_displaced  # only ledgers are edited
 
     aside = displaced_name(name, mark_both(data, data), operations.token(8))
@@ -127,7 +127,7 @@ def _remove(folder: OpenFolder, name: str) -> None:
 
 
 def _unremovable(path: str, error: OSError) -> StorageError:
-    hint = "If it was being archived, it is now in both places, which does no harm."
+    hint = "If it was being archived, it is now in both places; that does no harm."
     return StorageError(f"could not remove {path}: {read.reason(error)}", hint=hint)
 
 
@@ -165,11 +165,11 @@ def sweep(
     since: float = 0,
     roots: Sequence[str] = (),
 ) -> int:
-    """Remove the unfinished writes of processes that are gone, at any depth; return how many there were.
+    """Remove the unfinished writes of processes that have ended, at any depth; return how many there were.
 
     A file stays if its process may still be running, or if it cannot be removed; readers skip it. In `flat`
     folders only the files directly in them are considered. Day folders, of which there may be a thousand, are
-    only searched if they changed after `since`. No link is followed below the root that contains a folder.
+    searched only if they changed after `since`. No link is followed below the root that contains a folder.
     """
     swept = 0
     for path in find_leftovers(folders, is_gone, flat=flat, since=since, roots=roots):

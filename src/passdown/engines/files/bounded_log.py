@@ -1,4 +1,4 @@
-"""An `EventLog` for hooks, which read a portion of what is new and leave the rest to the next one (C131)."""
+"""An `EventLog` for hooks: each reads a portion of what is new, and the next hook goes on (C131)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -7,16 +7,16 @@ from passdown.ports.clock import Clock
 from passdown.ports.event_log import EventLog, FileMark
 
 SECONDS: Final = 1.0
-"""How long a portion is read. Taking it into the cache takes about three times as long."""
+"""How long to read. Loading what was read into the cache takes about three times as long."""
 LEAST: Final = 100
-"""How many events are read however long that takes, so that every hook gets on."""
+"""How many events to read however long that takes, so that every hook makes progress."""
 
 
 class BoundedLog:
-    """A log of which a number of events may be read for indexes, and none after a time."""
+    """A log from which indexes may read a limited number of events, for a limited time."""
 
     def __init__(self, log: EventLog, most: int, clock: Clock) -> None:
-        """Keep the log and the largest number of events; the time begins with the first one."""
+        """Store the log and the limit on the number of events; the time starts with the first event."""
         self._log = log
         self._most = most
         self._clock = clock
@@ -33,7 +33,7 @@ class BoundedLog:
         return self._log.read(folder, name)
 
     def may_read(self, events: int = 0) -> bool:
-        """Return whether the portion is not used up; a rollup of many events may exceed it."""
+        """Return whether more may be read; a rollup of many events may exceed the limit."""
         now = self._clock.monotonic()
         if self._began is None:
             self._began = now

@@ -12,10 +12,10 @@ from passdown.ports.change_files import NO_CHANGES
 from passdown.ports.clock import Clock
 from passdown.ports.event_log import FileMark
 
-# Some systems stamp folders with a clock this coarse; git guards its index the same way.
+# The time stamps of folders can be this coarse; git protects its index in the same way.
 _SETTLED: Final = 2_000_000_000
 _BILLION: Final = 1_000_000_000
-# Inode numbers and times far from now can have more bits than JSON readers keep.
+# Inode numbers, and times far from now, can have more bits than JSON readers preserve.
 _STORED: Final = 0x1F_FFFF_FFFF_FFFF
 
 
@@ -23,7 +23,7 @@ class FileChanges:
     """The changes below one folder, which need not exist."""
 
     def __init__(self, root: str, folder: str, clock: Clock) -> None:
-        """Keep the root, below which no link is followed, and the full path of the folder of changes."""
+        """Store the root, below which no link is followed, and the full path of the folder of changes."""
         self._root = root
         self._folder = folder
         self._clock = clock
@@ -65,7 +65,7 @@ class FileChanges:
         path = self._path(change, name)
 
         def make_all(tail: bytes) -> bytes:
-            del tail  # the end of a long file alone
+            del tail  # only the end of the file, if it is long
             return make(read.read(self._root, path, read.DOCUMENT))
 
         return write.append(path, make_all, local=False, root=self._root)
@@ -75,7 +75,7 @@ class FileChanges:
 
 
 def _is_name(name: str) -> bool:
-    """Return whether a name is valid text that is not hidden; a file system may hold any bytes."""
+    """Return whether a name is not hidden and is valid text; file names can be any bytes."""
     return not name.startswith(".") and name.isprintable() and name.isascii()
 
 

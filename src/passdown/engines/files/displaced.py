@@ -1,8 +1,8 @@
-"""Files that people edit: read when nobody is writing to them, and what `write.replace` displaced.
+"""Reads files that people edit, and finds the old files that `write.replace` displaced.
 
-An editor may rename a new file into place at any moment, or write to the file that it has open, which may be
-the displaced one. So what was displaced is kept beside the file, under a hidden name, until it is certain
-that nobody can write to it any more and that everything in it was taken in.
+An editor may rename a new file into place at any moment, or write to a file that it has open, which may be
+the displaced one. So the displaced file is kept beside the new one, under a hidden name, until it is certain
+that no program can write to it any more and that we have read all of it.
 """
 
 import os
@@ -16,19 +16,19 @@ from passdown.engines.files.read import OpenFolder
 from passdown.engines.system import SystemClock
 
 SETTLED: Final = 0.2
-"""Where the system does not tell who has a file open: seconds without a change after which it is whole."""
+"""Seconds without a change after which a file is complete, if the system does not say who has it open."""
 
 KEPT: Final = 30.0
-"""There: seconds for which a displaced file is kept, because somebody may still have it open."""
+"""Seconds for which a displaced file is then kept, because an editor may still have it open."""
 
 _PATIENCE: Final = 8
 _FIRST_PAUSE: Final = 0.002
 
 
 def read_settled(handle: int, operations: write.FileOperations, patience: int = _PATIENCE) -> bytes | None:
-    """Return the content of a file that nobody is writing to; None if somebody still is after some tries.
+    """Return the content of a file; None if another program is still writing to it after some attempts.
 
-    It is read before and after asking who has it open: if both are the same, no half of a write is in it.
+    The file is read before and after asking who has it open: if both are equal, it holds no partial write.
     """
     for attempt in range(patience):
         before = _read(handle)
@@ -50,12 +50,12 @@ def find_displaced(
     *,
     operations: write.FileOperations = write.HERE,
 ) -> list[bytes]:
-    """Return what was displaced and differs from what its writer expected, in the order of the names.
+    """Return displaced contents that differ from what their writer expected, in the order of the names.
 
-    1. What is in `seen`, or is as expected, was taken in. Its file is removed as soon as nobody can write to
-       it; until then, only a change of it is returned.
-    2. A file that somebody is still writing to is returned by a later call.
-    3. A file that holds what was to be written belongs to a replacement that is not finished, or never was.
+    1. A content that is in `seen`, or is as expected, is known. Its file is removed as soon as no program can
+       write to it; until then, it is returned only if it changes.
+    2. A file that another program is still writing to is returned by a later call.
+    3. A file that holds the new content belongs to a replacement that is not finished, or never will be.
     """
     found = (_look(folder, name, seen, operations) for name in names)
     return [data for data in found if data is not None]
@@ -64,17 +64,17 @@ def find_displaced(
 def _look(
     folder: OpenFolder, name: str, seen: Collection[bytes], operations: write.FileOperations
 ) -> bytes | None:
-    """Return the content of one displaced file if it is news, and otherwise remove it if that is safe."""
+    """Return the content of one displaced file if it is new; otherwise remove the file if that is safe."""
     try:
         handle = folder.open_file(name)
-    except OSError:  # another process has removed it, or it is none of ours
+    except OSError:  # another process has removed it, or it is not ours
         return None
     try:
         known = os.fstat(handle)
         is_kept = _age(max(known.st_mtime, known.st_ctime)) < KEPT
         data = read_settled(handle, operations, 1)
         can_go = operations.is_unused(handle)
-    except OSError:  # too large to be a text that somebody edits
+    except OSError:  # too large for a text that people edit
         return None
     finally:
         os.close(handle)
@@ -85,7 +85,7 @@ def _look(
         return data
     if state is Displaced.UNFINISHED:  # 3
         can_go = not is_kept
-    # Another process may have removed it at the same moment; what stays is taken in once more, to no effect.
+    # Another process may remove it at the same moment; a file that stays is read again, without effect.
     with suppress(OSError):
         if can_go or (can_go is None and not is_kept):  # 1
             os.unlink(folder.at(name), dir_fd=folder.handle)
@@ -101,5 +101,5 @@ def _read(handle: int) -> bytes:
 
 
 def _age(changed_at: float) -> float:
-    """Return how many seconds ago a file changed; a time in the future is as far away as it is ahead."""
+    """Return how many seconds ago a file changed; for a time in the future, how far ahead it is."""
     return abs(SystemClock().now().timestamp() - changed_at)

@@ -1,6 +1,6 @@
 """The names of our hidden files: writes that a crash left unfinished, and displaced files.
 
-The name of a displaced file tells from which file it was displaced, and what was expected to be in that.
+The name of a displaced file tells which file it was, and which content was expected in it.
 """
 
 from collections.abc import Iterable
@@ -23,17 +23,17 @@ class Displaced(Enum):
 
 
 def mark_both(expected: bytes, new: bytes) -> str:
-    """Return the part of a name that tells what was expected and what was written."""
+    """Return the part of a name that identifies the expected and the new content."""
     return f"{_mark(expected)}.{_mark(new)}"
 
 
 def displaced_name(name: str, marks: str, token: bytes) -> str:
-    """Return a hidden name for the file that is displaced from a name."""
+    """Return a hidden name for the displaced file of that name."""
     return f".{name}.{marks}.{token.hex()}.displaced"
 
 
 def seen_name(name: str, data: bytes) -> str:
-    """Return the name of a displaced file once this content of it was taken in."""
+    """Return the name that a displaced file gets once this content of it was read."""
     *start, _, _, token, end = name.split(".")
     return ".".join([*start, mark_both(data, data), token, end])
 
@@ -44,7 +44,7 @@ def is_displaced(name: str) -> bool:
 
 
 def judge_displaced(name: str, data: bytes) -> Displaced:
-    """Return what a displaced file of this name and content holds."""
+    """Return what a displaced file with this name and content holds."""
     *_, expected, new, _, _ = name.split(".")
     mark = _mark(data)
     if mark == expected:
@@ -53,7 +53,7 @@ def judge_displaced(name: str, data: bytes) -> Displaced:
 
 
 def choose_displaced(names: Iterable[str], name: str) -> list[str]:
-    """Return those of the names in a folder that files have that were displaced from a name."""
+    """Return those of a folder's names that belong to displaced files of that name."""
     start = f".{name}."
     return sorted(one for one in names if one.startswith(start) and is_displaced(one))
 
@@ -63,7 +63,7 @@ def _mark(data: bytes) -> str:
 
 
 def is_leftover(name: str) -> bool:
-    """Return whether a name is that of one of our temporary files, left behind by a killed process."""
+    """Return whether a name is that of a temporary file of ours that a killed process left behind."""
     return _LEFTOVER.fullmatch(name) is not None
 
 

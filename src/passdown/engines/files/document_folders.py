@@ -25,9 +25,9 @@ class StreamDocuments:
     """The documents of streams: `current.md` in each folder. They can change, so all are always checked."""
 
     def __init__(self, folder: str, *, root: str = "") -> None:
-        """Keep the full path of the folder that contains the stream folders.
+        """Store the full path of the folder that contains the stream folders.
 
-        No link is followed below the root, by default that folder.
+        No link is followed below the root, which is by default that folder.
         """
         self._folder = folder
         self._root = root or folder

@@ -13,12 +13,12 @@ from passdown.engines.files.displaced_names import choose_displaced, is_displace
 from passdown.engines.files.read import OpenFolder
 from passdown.errors import StorageError
 
-if TYPE_CHECKING:  # git is hardly ever asked
+if TYPE_CHECKING:  # git is rarely asked
     from passdown.ports.documents import Documents
     from passdown.ports.tracking import Tracking
 
 SKIPPED: Final = frozenset({".git", "node_modules", ".venv"})
-"""Folders that are never listed: they belong to other tools and can be huge."""
+"""Folders that are never searched: they belong to other tools and can be huge."""
 
 
 class FileDocuments:
@@ -31,9 +31,9 @@ class FileDocuments:
         operations: write.FileOperations = write.HERE,
         is_checkout: bool = False,
     ) -> None:
-        """Keep the root as an absolute path, so that a change of the working directory does not matter.
+        """Store the root as an absolute path, so that a change of the working directory does not matter.
 
-        In a checkout, only the folder of a local file is its owner's: those above it hold shared files too.
+        In a checkout, only the folder of a local file is private: those above it also hold shared files.
         """
         self._root = os.path.abspath(root)
         self._ways = operations
@@ -59,7 +59,7 @@ class FileDocuments:
             data = displaced.read_settled(handle, self._ways)
         if data is None:
             reason = f"could not read {path}: another program is writing to it"
-            raise StorageError(reason, hint="It was left as it is; try again when it is saved.")
+            raise StorageError(reason, hint="Nothing was changed; try again when it is saved.")
         return data
 
     def list(self, folder: str) -> Iterator[str]:
@@ -77,7 +77,7 @@ class FileDocuments:
 
     def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
         above, name = os.path.split(self._locate(path))
-        # A folder that is missing or cannot be read holds nothing that was displaced.
+        # A folder that is missing or cannot be read holds no displaced file.
         with suppress(OSError), self._open(above) as folder:
             if names := choose_displaced((entry.name for entry in folder.scan()), name):
                 from passdown.engines.files import displaced  # few files are edited by people
@@ -116,16 +116,16 @@ class FileDocuments:
             raise read.unreadable(path, error) from error
 
     def _locate(self, path: str) -> str:
-        """Return the full path of a file, or raise a StorageError if it leads out of the root."""
+        """Return the full path of a file, or raise a StorageError if it is outside of the root."""
         full = os.path.abspath(os.path.join(self._root, path))
         is_within = full == self._root or full.startswith(self._root.rstrip(os.sep) + os.sep)
         if not _is_a_name(path) or not is_within:
-            message = f"{path}: is outside the project"
+            message = f"{path} is outside the project"
             raise StorageError(message, hint="Name a path inside the project.")
         return full
 
     def _mode(self, path: str) -> int:
-        """Return the mode of what has a path; 0 if it cannot be reached."""
+        """Return the mode of the file or folder at a path; 0 if it cannot be reached."""
         full = self._locate(path)
         try:
             return read.status(self._root, full, by_handle=self._ways.folder_handles).st_mode
@@ -136,7 +136,7 @@ class FileDocuments:
         return read.open_folder(self._root, full, by_handle=self._ways.folder_handles)
 
     def _list(self, full: str, prefix: str) -> Iterator[str]:
-        """Yield the files below a folder; its prefix ends in ``/``, or is ``""`` for the root."""
+        """Yield the files below a folder; the prefix ends in ``/``, or is ``""`` for the root."""
         try:
             folder = self._open(full)
         except FileNotFoundError:
@@ -150,7 +150,7 @@ class FileDocuments:
         with folder:
             try:
                 if depth > read.DEEPEST:
-                    raise OSError(errno.ENAMETOOLONG, f"over {read.DEEPEST} folders are in each other")  # noqa: TRY301
+                    raise OSError(errno.ENAMETOOLONG, f"folders are nested more than {read.DEEPEST} deep")  # noqa: TRY301
                 entries = [(_sort_name(entry), read.is_file(entry)) for entry in folder.scan()]
             except OSError as error:
                 raise read.unreadable(prefix or ".", error) from error
@@ -173,9 +173,9 @@ class FileDocuments:
 
 
 class UntrackedDocuments:
-    """Documents in which machine state that git tracks is missing and cannot be written (C119).
+    """Documents that neither read nor write machine state that git tracks (C119): a commit could plant it.
 
-    Git is asked only about files of the runtime folder that exist and are state.
+    Git is asked only about state files in the runtime folder that exist.
     """
 
     def __init__(self, documents: "Documents", runtime: str, tracking: Callable[[], "Tracking"]) -> None:
@@ -219,8 +219,8 @@ class UntrackedDocuments:
 
     def _refuse(self, path: str) -> None:
         if self._is_hidden(path):
-            message = f"{path}: git tracks it, or does not say whether it does, so it is not used"
-            raise StorageError(message, hint="`passdown doctor` says what to do about it.")
+            message = f"could not use {path}: git tracks it, or could not say whether it does"
+            raise StorageError(message, hint="Run `passdown doctor` to see how to fix it.")
 
     def _is_hidden(self, path: str) -> bool:
         name = path.removeprefix(self._start)
@@ -230,7 +230,7 @@ class UntrackedDocuments:
 
 
 def _sort_name(entry: os.DirEntry[str]) -> str:
-    """Return a name that sorts like the paths below it: folders, but not links to them, end in ``/``."""
+    """Return a name that sorts like the paths below it: folders end in ``/``, but links to folders do not."""
     return entry.name + "/" if read.is_folder(entry) else entry.name
 
 

@@ -1,4 +1,4 @@
-"""The `EventLog` of a checkout: `events/`, its day folders, and the archive beside it."""
+"""The `EventLog` of a checkout: `events/`, its day folders, and the archive next to it."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from passdown.engines.files.folders import list_marks
 from passdown.ports.clock import Clock
 from passdown.ports.event_log import FileMark
 
-# Inode numbers and times far from now can have more bits than an index can store.
+# Inode numbers, and times far from now, can have more bits than an index can store.
 _STORED: Final = 0x7FFF_FFFF_FFFF_FFFF
 
 
@@ -26,9 +26,9 @@ class FileEventLog:
         root: str = "",
         operations: write.FileOperations = write.HERE,
     ) -> None:
-        """Keep the full paths of the folders of events and of archived events.
+        """Store the full paths of the folders of events and of archived events.
 
-        Both are below the root, and no link is followed from there; without one, each is its own root.
+        Both are below the root, and no link is followed below it; without a root, each is its own root.
         """
         self._events = events
         self._archived = archived
@@ -62,7 +62,7 @@ class FileEventLog:
             return None
 
     def may_read(self, events: int = 0) -> bool:
-        """Let everything be read."""
+        """Return True: everything may be read."""
         del events
         return True
 
@@ -81,7 +81,7 @@ def _can_hold(name: str) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Return whether a name is valid text; a file system may hold any bytes."""
+    """Return whether a name is valid text; file names can be any bytes."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -90,7 +90,7 @@ def is_text(name: str) -> bool:
 
 
 def _mark(entry: os.DirEntry[str]) -> FileMark | None:
-    """Return the mark of a regular file, or None for anything else or if it is gone."""
+    """Return the mark of a regular file; None for anything else, or if it no longer exists."""
     if not read.is_file(entry):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The folders of an event log and when each last changed; imports little, because every check starts here."""
+"""The folders of an event log and when each last changed; imports little, because every check loads it."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from passdown.engines.files import read
 
 DAY: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 """The format of a day folder's name."""
-# Some systems stamp folders with a clock this coarse; git guards its index the same way.
+# The time stamps of folders can be this coarse; git protects its index in the same way.
 _SETTLED: Final = 2.0
 _BILLION: Final = 1_000_000_000
 
@@ -29,8 +29,8 @@ def list_marks(
     `now` is the current time in seconds since 1970; a folder that changed just before it has the mark 0. If
     the mark of the top folder is the known one, its folders are not listed again.
 
-    Raises a StorageError if a link is in the way between the root, by default the top folder, and the top
-    folder: its events would be those of another project.
+    Raises a StorageError if there is a link between the root, which is by default the top folder, and the top
+    folder: the events would be those of another project.
     """
     try:
         top = read.open_folder(root or events, events, by_handle=by_handle)

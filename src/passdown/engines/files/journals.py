@@ -1,6 +1,6 @@
-"""The `Journals` of a project: in git's own folder, safe from `git clean` and removed worktrees (C58).
+"""The `Journals` of a project, in git's own folder: safe from `git clean` and removed worktrees (C58).
 
-If that folder cannot be written, as in a sandbox, the journal is written to the checkout; readers join both.
+If that folder cannot be written, as in a sandbox, the journal is written to the checkout; readers merge both.
 """
 
 import os
@@ -20,10 +20,10 @@ from passdown.records import replace
 SUFFIX: Final = ".jsonl"
 
 LONGEST_WAIT: Final = 10.0
-"""How many seconds to wait for other processes, if a journal must be locked."""
+"""Seconds to wait for other processes, if a journal must be locked."""
 
 _LONGEST: Final = 30
-"""So many bytes contain the number of a line with its name."""
+"""The first bytes of a line, which contain its number and the name of that field."""
 _TAIL: Final = 4096
 """How many bytes at the end of a journal are read to find its last line."""
 
@@ -43,7 +43,7 @@ def _mark(found: os.stat_result) -> _Mark:
 
 
 class _Part(NamedTuple):
-    """What was read of a journal in one folder, so that only new lines are read next time."""
+    """What was already read of a journal in one folder, so that only new lines are read next time."""
 
     mark: _Mark
     size: int
@@ -56,7 +56,7 @@ _NOTHING: Final = _Part((0, 0, 0), 0, b"", (), ())
 
 
 class FileJournals:
-    """Journals in folders: the first writable folder is written to, all are read."""
+    """Journals in several folders: the first writable one is written, all are read."""
 
     def __init__(
         self,
@@ -67,10 +67,10 @@ class FileJournals:
         operations: write.FileOperations = write.HERE,
         wait: float = LONGEST_WAIT,
     ) -> None:
-        """Keep the folders, as full paths, in order of preference, and how long to wait to be alone.
+        """Store the folders, as full paths in order of preference, and how long to wait for a lock.
 
-        No link is followed from the root that contains a folder; a folder in none of them is its own root.
-        A file for which `is_ignored(folder, name)` holds is treated as if it were not there, and not written.
+        No link is followed below the root that contains a folder; a folder in none of the roots is its own
+        root. A file for which `is_ignored(folder, name)` holds is treated as missing, and not written.
         """
         self._folders = tuple(folders)
         self._is_ignored = is_ignored
@@ -103,7 +103,7 @@ class FileJournals:
         return joined
 
     def _read_on(self, folder: str, name: str) -> "_Part":
-        """Read the lines added to a journal; read it all if it changed in any other way."""
+        """Read the lines added to a journal; read all of it if it changed in any other way."""
         before = self._parts.get((folder, name), _NOTHING)
         try:
             opened = self._open[folder].get(folder)
@@ -192,7 +192,7 @@ class FileJournals:
         with write.locked(roots, self._wait if alone else None, operations=self._ways) as held:
             if alone and not all(held.values()):
                 message = f"the journal of {session} is in use, or cannot be locked here"
-                hint = "try again; nothing is lost, and whoever is next publishes it"
+                hint = "try again; nothing is lost, and the next session publishes it"
                 raise StorageError(message, hint=hint)
             refused: StorageError | None = None
             for folder in self._folders:
@@ -204,7 +204,7 @@ class FileJournals:
                 except StorageError as error:
                     refused = error
         raise refused or StorageError(
-            "there is nowhere to write a journal", hint="work in a folder that you can write to"
+            "no folder in which to write a journal", hint="work in a folder that you can write to"
         )
 
     def _extend(
@@ -219,18 +219,18 @@ class FileJournals:
         name = f"{session}{SUFFIX}"
         if folder not in self._folders_of(session):
             path = os.path.join(folder, name)
-            message = f"could not write {path}: git tracks it, or does not say whether it does"
-            raise StorageError(message, hint="`passdown doctor` says what to do about it")
+            message = f"could not write {path}: git tracks it, or could not say whether it does"
+            raise StorageError(message, hint="run `passdown doctor` to see how to fix it")
         made: list[JournalLine] = []
 
         def make_lines(end: bytes) -> bytes:
-            # An end without a complete line is damaged, or the file is new.
+            # If the end holds no complete line, it is damaged, or the file is new.
             last = _last(end) or _last(self._read(folder, name))
             others = (_last(self._read(one, name)) for one in self._folders_of(session) if one != folder)
             made.extend(make(max((last, *others)) + 1))
             lines = b"".join(map(_encode, made))
             if self._size(folder, name) + len(lines) > read.JOURNAL:
-                hint = "End this session and start another."
+                hint = "End this session and start a new one."
                 raise StorageError(f"the journal of {session} is full", hint=hint)
             return lines
 
@@ -240,7 +240,7 @@ class FileJournals:
         return made
 
     def _size(self, folder: str, name: str) -> int:
-        # A journal that cannot be looked at is refused when it is written.
+        # If its status cannot be read, writing the journal fails later.
         with suppress(OSError):
             return self._open[folder].get(folder).status(name).st_size
         return 0
@@ -272,19 +272,19 @@ def _read_last(folder: read.OpenFolder, name: str) -> JournalLine | None:
     """Read the last complete line from the end of a file, or from all of it if the end has none."""
     with folder.opened(name) as handle:
         end = read.read_tail(handle, _TAIL)
-    # A line that was cut off at the start is incomplete, and is skipped like a damaged one.
+    # A first line that was cut off is incomplete, and is skipped like a damaged one.
     found = next(_lines(end, last_first=True), None)
     is_all = len(end) < _TAIL
     return found if found or is_all else next(_lines(folder.read(name, read.JOURNAL), last_first=True), None)
 
 
 def _encode(line: JournalLine) -> bytes:
-    """Render a line; raise if it could not be read back, so that nothing lost looks saved."""
+    """Render a line; raise a StorageError if it could not be read back, so that no lost fact looks saved."""
     text = render_line(line)
     try:
         parse_line(text.removesuffix("\n"))
     except Malformed as found:
-        hint = "Use fewer words, and no characters that cannot be stored."
+        hint = "Use fewer words, and no characters that cannot be saved as text."
         raise StorageError(f"a line of the journal {found.problem}", hint=hint) from found
     return text.encode()
 
@@ -292,8 +292,8 @@ def _encode(line: JournalLine) -> bytes:
 def _last(data: bytes) -> int:
     """Return the highest number of a complete line; 0 if there is none.
 
-    Reading a line takes long, so the one that seems to have the highest number is read first. A line that
-    does not begin as ours do is read in any case.
+    Parsing a line is slow, so the one that seems to have the highest number is parsed first. A line that does
+    not begin as ours do is always parsed.
     """
     seeming = [(_seq_of(line), line) for line in data.split(b"\n")]
     others = _lines(b"\n".join(line for seq, line in seeming if not seq))
@@ -313,6 +313,6 @@ def _lines(data: bytes, *, last_first: bool = False) -> Iterator[JournalLine]:
     lines = data.decode("utf-8", "replace").split("\n")
     for line in reversed(lines) if last_first else lines:
         if line.strip():
-            # A line truncated by a crash was never acknowledged; damaged lines are reported by a check.
+            # A line that a crash truncated was never acknowledged; `passdown check` reports damaged lines.
             with suppress(Malformed):
                 yield parse_line(line.rstrip("\r"))

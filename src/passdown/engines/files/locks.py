@@ -1,4 +1,4 @@
-"""Locks on empty files: a gate before a file that another library writes, and the `Locks` of a clone."""
+"""Locks on empty files: a gate for a file that another library writes, and the `Locks` of a clone."""
 
 import os
 from collections.abc import Callable, Generator
@@ -17,21 +17,21 @@ _MOST_GATES: Final = 5
 
 
 class Gate:
-    """A lock that one process passes at a time. The system opens it when the process that holds it ends.
+    """A lock that one process passes at a time. The system releases it when the process that holds it ends.
 
-    Where files cannot be locked, or this one cannot be created, everybody passes: whoever needs more than
-    order and less waiting must lock what is behind the gate, too.
+    If files cannot be locked, or this one cannot be created, every process passes: the gate only keeps the
+    order and shortens the wait. For safety, what is behind the gate must be locked too.
     """
 
     def __init__(self, path: str, *, lock: Callable[[int, float], bool] = lock_in_turn) -> None:
-        """Name the file; it is created when the gate is first passed."""
+        """Store the path of the file, which is created when the gate is first passed."""
         self._path = path
         self._lock = lock
         self._handle: int | None = None
 
     @contextmanager
     def passed(self, wait: float | Patience) -> Generator[None, None, None]:
-        """Keep others out; raise an AwayError if they do not let us in within that many seconds."""
+        """Keep others out; raise an AwayError if others hold the lock for longer than that many seconds."""
         patience = wait if isinstance(wait, Patience) else Patience(wait)
         is_free = True
         try:
@@ -39,14 +39,14 @@ class Gate:
                 is_free = self._open_and_enter(patience)
             if not is_free:
                 span = f"{patience.seconds:g} s"
-                message = f"{self._path} is busy: other processes did not release it for {span}"
+                message = f"{self._path} is locked: other processes did not release it within {span}"
                 raise AwayError(message, hint="Nothing was changed; try again.")
             yield
         finally:
             self._close()
 
     def is_kept(self) -> bool:
-        """Return whether the file that is locked still has its name, so that nobody else can pass."""
+        """Return whether the locked file still has its name, so that no other process can pass."""
         if self._handle is None:
             return True
         with suppress(OSError):
@@ -54,7 +54,7 @@ class Gate:
         return False
 
     def _open_and_enter(self, patience: Patience) -> bool:
-        """Lock the file; one that was removed while we waited keeps nobody out, so the next one is taken."""
+        """Lock the file; if it was removed while we waited, it keeps nobody out, so lock the new one."""
         for _ in range(_MOST_GATES):
             self._close()
             make_private(self._path)
@@ -71,16 +71,16 @@ class Gate:
             self._handle = None
 
     def _enter(self, handle: int, patience: Patience) -> bool:
-        """Wait for one's turn; whoever waits on keeps its place, because it is the same open file."""
+        """Wait for the lock; later waits keep the place in the queue, because the file stays open."""
         what = f"another process to release {self._path}"
         return any(self._lock(handle, seconds) for seconds in patience.waits(what))
 
 
 class FileLocks:
-    """Locks files that stay: whoever removed one could let two others in."""
+    """Locks files that are never removed: removing one could let two processes in."""
 
     def __init__(self, folder: str) -> None:
-        """Name the folder; it is created when a lock is first held."""
+        """Store the path of the folder, which is created when a lock is first held."""
         self._folder = folder
         self._held: list[int] = []
 
@@ -102,7 +102,7 @@ class FileLocks:
 
     def _open(self, name: str) -> int | None:
         path = os.path.join(self._folder, layout.lock_name(name))
-        with suppress(StorageError):  # a folder that may only be read can have the file
+        with suppress(StorageError):  # a read-only folder can still have the file
             make_folder(self._folder)
         make_private(path)
         with suppress(OSError):

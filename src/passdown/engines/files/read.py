@@ -1,19 +1,19 @@
 """The one module that opens files for reading and lists folders; nothing else in the project does.
 
-A repository can carry links, FIFOs and files of any size, so whatever lies below a root (a checkout, git's
-own folder, the user's data) is opened like this:
+A repository can contain links, FIFOs and files of any size, so everything below a root (a checkout, git's own
+folder, the user's data) is opened like this:
 
-1. Every component below the root is opened by itself, relative to the one above it, and none may be a link.
+1. Every component below the root is opened on its own, relative to the one above it, and none may be a link.
    The path of the root itself may contain links: it is resolved once, when the root is opened.
 2. Only regular files are read. A FIFO or a device is refused without waiting for it.
-3. A read has a limit. It is enforced while reading: what a file says about its size is not believed.
+3. A read has a limit, which is enforced while reading: the size in the file's status is not trusted.
 
-A system without folder handles (Windows) looks at every component before the file is opened, and compares
-what was opened with what was seen. Files that no repository can carry, such as git's own and those of the
-system, may be reached through links; 2 and 3 hold for them too (`read_trusted`).
+On a system without folder handles (Windows), every component is checked before the file is opened, and what
+was opened is compared with what was checked. Files that no repository can contain, such as git's own and
+those of the system, may be reached through links; 2 and 3 hold for them too (`read_trusted`).
 
-All functions raise an OSError: ELOOP for a link, EINVAL for what is not a regular file, EFBIG for too much.
-`unreadable` says in a StorageError what happened and what to do.
+All functions raise an OSError: ELOOP for a link, EINVAL for anything but a regular file, EFBIG for too much.
+`unreadable` turns it into a StorageError that says what happened and what to do.
 """
 
 import errno
@@ -29,7 +29,7 @@ from passdown.errors import StorageError
 FilePath = str | os.PathLike[str]
 
 DOCUMENT: Final = 33_554_432
-"""The limit of a document, and of any other file of a project, in bytes; parsers refuse far smaller ones."""
+"""The limit of a document and of any other file of a project, in bytes; parsers have far lower limits."""
 SETTINGS: Final = 1_048_576
 EVENT: Final = 1_048_576
 JOURNAL: Final = 67_108_864
@@ -37,9 +37,9 @@ ROLLUP: Final = 268_435_456
 NOTES: Final = 1_048_576
 """The limit of our own small files: logs of hooks, measurements, notices."""
 MACHINE: Final = 16_777_216
-"""The limit of files of the system, of git and of this package."""
+"""The limit of files that belong to the system, to git or to this package."""
 DEEPEST: Final = 64
-"""How many folders below each other are listed."""
+"""How deeply nested folders are listed."""
 
 _NOFOLLOW: Final[int] = getattr(os, "O_NOFOLLOW", 0)
 _DIRECTORY: Final[int] = getattr(os, "O_DIRECTORY", 0)
@@ -49,7 +49,7 @@ _CHUNK: Final = 1_048_576
 _PART: Final = 65_536
 _KEPT: Final = 8
 _NAME_SURROGATE: Final = 0x2000_0000
-"""The bit of a Windows reparse tag that links and junctions have, and files in a cloud have not."""
+"""The bit of a Windows reparse tag that links and junctions have, but cloud files do not."""
 _REFUSED: Final = frozenset({errno.ELOOP, errno.ENOTDIR, errno.EMLINK, errno.ENXIO, errno.EOPNOTSUPP})
 
 HAS_HANDLES: Final = bool(
@@ -58,20 +58,20 @@ HAS_HANDLES: Final = bool(
 
 _HINTS: Final = MappingProxyType(
     {
-        errno.ELOOP: "Passdown follows no link below a project: put a real file or folder there.",
-        errno.EINVAL: "It is a folder, FIFO or device: name a file.",
-        errno.EFBIG: "Move it away, or divide it.",
+        errno.ELOOP: "Passdown does not follow links inside a project: put a real file or folder there.",
+        errno.EINVAL: "It is a folder, FIFO or device; name a regular file.",
+        errno.EFBIG: "Move it away, or split it.",
     }
 )
 
 
 class OpenFolder:
-    """A folder that stays the same while it is used; closed when it is no longer needed."""
+    """An open folder: even if its path is replaced, it stays the same; closed when no longer needed."""
 
     __slots__ = ("handle", "path")
 
     def __init__(self, path: str, handle: int | None) -> None:
-        """Keep the path for messages, and the handle if the system has them."""
+        """Store the path for messages, and the handle if the system has folder handles."""
         self.path = path
         self.handle = handle
 
@@ -84,11 +84,11 @@ class OpenFolder:
         self.close()
 
     def __del__(self) -> None:
-        """Close a folder that nobody closed."""
+        """Close the folder if it is still open."""
         self.close()
 
     def close(self) -> None:
-        """Close the folder; it may be closed already."""
+        """Close the folder, unless it is already closed."""
         handle, self.handle = self.handle, None
         if handle is not None:
             os.close(handle)
@@ -98,7 +98,7 @@ class OpenFolder:
         return os.path.join(self.path, name) if self.handle is None else name
 
     def status(self, name: str) -> os.stat_result:
-        """Return the status of what has a name in the folder; raise ELOOP for a link."""
+        """Return the status of the file or folder with a name in the folder; raise ELOOP for a link."""
         found = os.stat(self.at(name), dir_fd=self.handle, follow_symlinks=False)
         if is_link(found):
             raise linked(os.path.join(self.path, name))
@@ -117,10 +117,10 @@ class OpenFolder:
             raise self._explain(name, error) from error
 
     def open_file(self, name: str) -> int:
-        """Open a regular file in the folder; whoever opens it closes it."""
+        """Open a regular file in the folder; the caller must close it."""
         seen = self.status(name) if self.handle is None else None
         if seen is not None and not stat.S_ISREG(seen.st_mode):
-            raise _odd()  # opening a FIFO may wait where O_NONBLOCK does not exist
+            raise _odd()  # without O_NONBLOCK, opening a FIFO may block
         try:
             handle = os.open(self.at(name), _READ | _NOFOLLOW, dir_fd=self.handle)
         except OSError as error:
@@ -152,14 +152,14 @@ class OpenFolder:
             os.close(handle)
 
     def scan(self) -> "Iterator[os.DirEntry[str]]":
-        """Yield what is in the folder; see `is_file` and `is_folder`."""
+        """Yield the entries of the folder; see `is_file` and `is_folder`."""
         with os.scandir(self.path if self.handle is None else self.handle) as found:
             yield from found
 
     def _explain(self, name: str, error: OSError) -> OSError:
-        """Return the error for a link if a link is the reason, or for an odd file, else the error itself."""
+        """Return the error for a link or an odd file if that is the reason, else the error itself."""
         if error.errno in _REFUSED:
-            # What has gone in the meantime is reported as it was found.
+            # If it no longer exists, the original error is reported.
             with suppress(FileNotFoundError):
                 try:
                     found = self.status(name)
@@ -171,7 +171,7 @@ class OpenFolder:
 
 
 MakeFolder = Callable[[OpenFolder, str], None]
-"""Makes a folder that is missing."""
+"""Creates a missing folder."""
 
 
 def open_folder(
@@ -230,7 +230,7 @@ def read(root: FilePath, path: FilePath, most: int, *, by_handle: bool = HAS_HAN
 
 
 def status(root: FilePath, path: FilePath, *, by_handle: bool = HAS_HANDLES) -> os.stat_result:
-    """Return the status of a root, or of what is below it."""
+    """Return the status of a root, or of a file or folder below it."""
     if os.path.normpath(path) == os.path.normpath(root):
         return os.stat(root)
     with parent_of(root, path, by_handle=by_handle) as (folder, name):
@@ -244,7 +244,7 @@ def names(root: FilePath, path: FilePath, *, by_handle: bool = HAS_HANDLES) -> l
 
 
 def require_plain(root: FilePath, path: FilePath, *, by_handle: bool = HAS_HANDLES) -> None:
-    """Raise an OSError unless a path is a regular file or free, and is reached without a link."""
+    """Raise an OSError unless a path is free or a regular file, and has no link in it."""
     # A database creates its file.
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(status(root, path, by_handle=by_handle).st_mode):
@@ -252,7 +252,7 @@ def require_plain(root: FilePath, path: FilePath, *, by_handle: bool = HAS_HANDL
 
 
 class FolderCache:
-    """Keeps folders open for further reads, for as long as their paths name the same folders."""
+    """Keeps folders open for further reads, as long as their paths name the same folders."""
 
     def __init__(self, root: str, *, by_handle: bool = HAS_HANDLES) -> None:
         self._root = root
@@ -260,14 +260,14 @@ class FolderCache:
         self._kept: dict[str, OpenFolder] = {}
 
     def get(self, path: str) -> OpenFolder:
-        """Return an open folder, which the cache closes."""
+        """Return an open folder; the cache closes it."""
         kept = self._kept.get(path)
         if kept is not None and _is_same(kept):
             return kept
         return self.renew(path)
 
     def renew(self, path: str) -> OpenFolder:
-        """Open a folder anew, and keep it."""
+        """Open a folder again, and keep it."""
         folder = open_folder(self._root, path, by_handle=self._by_handle)
         self._kept.pop(path, None)
         if len(self._kept) >= _KEPT:
@@ -276,13 +276,13 @@ class FolderCache:
         return folder
 
     def close(self) -> None:
-        """Close the folders that are kept."""
+        """Close all kept folders."""
         while self._kept:
             self._kept.popitem()[1].close()
 
 
 def _is_same(folder: OpenFolder) -> bool:
-    """Return whether the path of an open folder still names it; unknown without a handle."""
+    """Return whether the path of an open folder still names that folder; False without a handle."""
     try:
         return folder.handle is not None and os.path.samestat(os.stat(folder.path), os.fstat(folder.handle))
     except OSError:
@@ -294,12 +294,12 @@ def walk(
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield a folder and those below it, each with the names of its regular files; skip unreadable ones.
 
-    `enters` decides from a folder's path and the name of one in it whether that is searched, too.
+    `enters` decides from a folder's path and a subfolder's name whether the subfolder is searched too.
     """
     waiting = [(os.path.normpath(top), 0)]
     while waiting:
         path, depth = waiting.pop()
-        # What cannot be read, or is a link, holds nothing of ours.
+        # A folder that cannot be read, or is a link, holds no files of ours.
         with suppress(OSError):
             with open_folder(root, path, by_handle=by_handle) as folder:
                 entries = [(entry.name, is_folder(entry), is_file(entry)) for entry in folder.scan()]
@@ -309,11 +309,11 @@ def walk(
             waiting.extend((os.path.join(path, name), depth + 1) for name in inner)
 
 
-# --- files that no repository can carry --------------------------------------------------------------
+# --- files that no repository can contain ------------------------------------------------------------
 
 
 def open_trusted(path: FilePath) -> int:
-    """Open a regular file that no repository can carry; links are followed. Whoever opens it closes it."""
+    """Open a regular file that no repository can contain; links are followed. The caller must close it."""
     handle = os.open(path, _READ)
     try:
         _require_regular(handle)
@@ -324,7 +324,7 @@ def open_trusted(path: FilePath) -> int:
 
 
 def read_trusted(path: FilePath, most: int = MACHINE) -> bytes:
-    """Return the content of a file that no repository can carry: of git, the system, the user or ours."""
+    """Return the content of a file that no repository can contain: of git, the system, the user or ours."""
     handle = open_trusted(path)
     try:
         return read_handle(handle, most)
@@ -333,7 +333,7 @@ def read_trusted(path: FilePath, most: int = MACHINE) -> bytes:
 
 
 def read_start(path: FilePath, most: int) -> bytes:
-    """Return the first bytes of a file that no repository can carry."""
+    """Return the first bytes of a file that no repository can contain."""
     handle = open_trusted(path)
     try:
         return os.read(handle, most)
@@ -342,7 +342,7 @@ def read_start(path: FilePath, most: int) -> bytes:
 
 
 def read_end(path: FilePath, most: int) -> bytes:
-    """Return the last bytes of a file that no repository can carry."""
+    """Return the last bytes of a file that no repository can contain."""
     handle = open_trusted(path)
     try:
         return read_tail(handle, most)
@@ -351,7 +351,7 @@ def read_end(path: FilePath, most: int) -> bytes:
 
 
 def find_files(pattern: str, *, folder: str = "", recursive: bool = False) -> list[str]:
-    """Return the paths of regular files that match a pattern in a folder; they are opened as any other."""
+    """Return the paths of regular files in a folder that match a pattern; opening them checks them again."""
     import glob  # few calls need it
 
     names = glob.iglob(pattern, root_dir=folder or None, recursive=recursive)
@@ -369,9 +369,9 @@ def _is_regular(path: str) -> bool:
 
 
 def read_handle(handle: int, most: int, start: int = 0) -> bytes:
-    """Return what an open file holds from its position on, which is `start`.
+    """Return the content of an open file from its position on, which is `start`.
 
-    Raises EFBIG if that is longer than allowed, however long the file says it is.
+    Raises EFBIG if that is longer than allowed; the size in the file's status is not trusted.
     """
     said = os.fstat(handle).st_size - start
     if said > most:
@@ -402,16 +402,16 @@ def _require_regular(handle: int) -> os.stat_result:
     return found
 
 
-# --- what was found ---------------------------------------------------------------------------------
+# --- judging what was found -------------------------------------------------------------------------
 
 
 def is_link(found: os.stat_result) -> bool:
-    """Return whether a status, taken without following links, is that of a link or of a Windows junction."""
+    """Return whether a status, taken without following links, is that of a link or a Windows junction."""
     return stat.S_ISLNK(found.st_mode) or bool(getattr(found, "st_reparse_tag", 0) & _NAME_SURROGATE)
 
 
 def is_folder(entry: "os.DirEntry[str]") -> bool:
-    """Return whether a folder's entry is a folder and no link; one that has gone is neither."""
+    """Return whether a folder's entry is a folder and no link; False if it no longer exists."""
     try:
         return entry.is_dir(follow_symlinks=False) and not (
             os.name == "nt" and is_link(entry.stat(follow_symlinks=False))
@@ -421,7 +421,7 @@ def is_folder(entry: "os.DirEntry[str]") -> bool:
 
 
 def is_file(entry: "os.DirEntry[str]") -> bool:
-    """Return whether a folder's entry is a regular file and no link; one that has gone is neither."""
+    """Return whether a folder's entry is a regular file and no link; False if it no longer exists."""
     try:
         return entry.is_file(follow_symlinks=False)
     except OSError:
@@ -435,8 +435,8 @@ def root_of(path: str, roots: Sequence[str]) -> str:
 
 
 def linked(path: str) -> OSError:
-    """Return the error for a link in the way."""
-    return OSError(errno.ELOOP, "a symbolic link is in the way", path)
+    """Return the error for a link where none may be."""
+    return OSError(errno.ELOOP, "it is a symbolic link", path)
 
 
 def _odd() -> OSError:
@@ -451,7 +451,7 @@ def unreadable(path: str, error: OSError) -> StorageError:
     """Return the error for a file or folder that cannot be read."""
     if isinstance(error, FileNotFoundError):
         return StorageError(f"{path}: no such file", hint="Check the name and the folder.")
-    hint = _HINTS.get(error.errno or 0, "Check who owns it and whether you may read it.")
+    hint = _HINTS.get(error.errno or 0, "Check its owner and permissions.")
     return StorageError(f"could not read {path}: {reason(error)}", hint=hint)
 
 

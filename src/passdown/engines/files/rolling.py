@@ -1,4 +1,4 @@
-"""Line-based files with a size limit, for notes about ourselves that are not needed for long."""
+"""Line-based files with a size limit, for logs of our own that are not needed for long."""
 
 import os
 from contextlib import suppress
@@ -16,10 +16,10 @@ _UNSYNCED: Final = replace(write.HERE, sync=leave_unsynced)
 
 
 def add_line(path: str, line: str, most: int = MOST_BYTES, *, root: str | None = None) -> None:
-    """Add a line that a power cut may lose; raise a StorageError if that is not possible.
+    """Add a line, which a power cut may lose; raise a StorageError if it cannot be written.
 
-    If two processes cut the file at the same time, lines may be lost. No link is followed below the root, by
-    default the folder of the file.
+    If two processes cut the file at the same time, lines may be lost. No link is followed below the root,
+    which is by default the folder of the file.
     """
     write.append(path, f"{line}\n".encode(), local=True, operations=_UNSYNCED, root=root)
     # A file that cannot be read is cut by the next process that can read it.

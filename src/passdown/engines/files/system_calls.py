@@ -1,6 +1,6 @@
-"""What systems offer beyond Python's `os`: locks, exchanging two names, and who has a file open.
+"""System calls that Python's `os` lacks: locks, exchanging two names, and whether a file is open elsewhere.
 
-Each of them may be missing on a system or a file system, and says so.
+Each may be missing on a system or file system; the function then says so in its result.
 """
 
 import errno
@@ -16,17 +16,17 @@ _LOCKED_BYTE: Final = 0x7FFF_FFF0
 _FIRST_PAUSE: Final = 0.001
 _LONGEST_PAUSE: Final = 0.016
 _EXCHANGE: Final = 2
-"""RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS."""
+"""RENAME_EXCHANGE on Linux and RENAME_SWAP on macOS."""
 _CANNOT: Final = frozenset({errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EPERM})
 _BUSY: Final = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
 
 
 def leave_unsynced(handle: int) -> None:
-    """Do nothing, in place of a sync: what is written need not survive a power cut."""
+    """Do nothing instead of a sync: what is written need not survive a power cut."""
 
 
 def lock_file(handle: int, wait: float | None = None) -> bool:
-    """Lock an open file, and return whether that worked within `wait` seconds; None waits without end.
+    """Lock an open file, and return whether that worked within `wait` seconds; None waits forever.
 
     The system releases the lock when the file is closed, at the latest when the process ends. Raises an
     OSError if the file system has no locks.
@@ -42,15 +42,15 @@ def lock_file(handle: int, wait: float | None = None) -> bool:
 
 
 def lock_in_turn(handle: int, wait: float) -> bool:
-    """Lock an open file as `lock_file` does, but wait in the system's queue where it has one.
+    """Lock an open file as `lock_file` does, but wait in the system's queue if there is one.
 
-    Whoever tries again and again can be overtaken for seconds while many others do the same.
+    A process that retries can be overtaken for seconds while many others do the same.
     """
     if lock_file(handle, 0.0):
         return True
     if sys.platform == "win32" or wait <= 0:
         return lock_file(handle, wait)
-    import threading  # only those who have to wait need it
+    import threading  # needed only to wait
 
     is_over = threading.Event()
     locked: list[bool] = []
@@ -68,7 +68,7 @@ def lock_in_turn(handle: int, wait: float) -> bool:
 
 
 def _lock_byte(handle: int) -> None:
-    """Lock a file on Windows: a byte far beyond its end, because locked bytes cannot be read there."""
+    """Lock a file on Windows: one byte far beyond its end, because locked bytes cannot be read."""
     import msvcrt  # exists only on Windows
 
     os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
@@ -76,7 +76,7 @@ def _lock_byte(handle: int) -> None:
 
 
 def _try_for(wait: float | None, handle: int, lock: Callable[[int], object]) -> bool:
-    """Try to lock until it works or the time is over; raise any error but that another process has it."""
+    """Try to lock until it works or the time is up; raise every error except that another process has it."""
     clock = SystemClock()
     until = None if wait is None else clock.monotonic() + wait
     rest = _FIRST_PAUSE
@@ -95,13 +95,13 @@ def _try_for(wait: float | None, handle: int, lock: Callable[[int], object]) -> 
 
 
 def exchange_names(folder: int | None, first: str, second: str) -> bool:
-    """Exchange two files of an open folder at one moment; return False if the system cannot.
+    """Exchange two files of an open folder atomically; return False if the system cannot.
 
     Raises an OSError if it can, but one of the files is missing or may not be renamed.
     """
     if folder is None:
         return False
-    import ctypes  # few calls write what people edit
+    import ctypes  # few calls write files that people edit
 
     try:
         library = ctypes.CDLL(None, use_errno=True)
@@ -117,9 +117,9 @@ def exchange_names(folder: int | None, first: str, second: str) -> bool:
 
 
 def is_unused(handle: int) -> bool | None:
-    """Return whether no process has a file open for writing; None if the system does not tell.
+    """Return whether no process has a file open for writing; None if the system cannot report that.
 
-    The file must be open for reading only. Linux tells it by granting a lease, which is given back at once.
+    The file must be open for reading only. Linux answers by granting a lease, which is released at once.
     """
     try:
         import fcntl

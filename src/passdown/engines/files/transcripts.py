@@ -25,7 +25,7 @@ class FileTranscripts:
         return sorted({path for pattern in patterns for path in read.find_files(pattern)})
 
     def size(self, path: str) -> int:
-        # A missing file is empty, and so is what is no file.
+        # The size of a missing file is 0, and so is that of anything but a file.
         with suppress(OSError):
             return read.status(os.path.dirname(path), path).st_size
         return 0
@@ -48,12 +48,12 @@ class FileTranscripts:
         except FileNotFoundError:
             return b""
         except (OSError, ValueError) as found:
-            error = found if isinstance(found, OSError) else OSError(errno.EINVAL, "it is no path")
+            error = found if isinstance(found, OSError) else OSError(errno.EINVAL, "it is not a valid path")
             raise read.unreadable(path, error) from found
 
 
 def _read_part(handle: int, most: int) -> bytes:
-    """Return at most so many bytes from the position of an open file."""
+    """Return at most that many bytes from the position of an open file."""
     parts: list[bytes] = []
     size = 0
     while size < most and (part := os.read(handle, min(most - size, _PART))):

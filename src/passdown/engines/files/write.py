@@ -1,13 +1,13 @@
 """The three ways to write a file: `create`, `append` and `replace`; nothing else in the project writes one.
 
 All three promise: when the call returns, what was written survives a power cut; when it raises a
-StorageError, nothing was acknowledged and no file holds a mixture of old and new. If the last part of a path
-is a symbolic link, it is never followed. With a ``root``, no link is followed at any component below it
-(`read.open_folder`); without one, the folder of the file is the root. If the system allows it, the folder is
-opened once and every step is relative to it, so that replacing the folder with a link in between cannot
-redirect the write. Missing folders are created.
+StorageError, no file holds a mixture of old and new. If the last part of a path is a symbolic link, it is
+never followed. With a ``root``, no link is followed at any component below it (`read.open_folder`); without
+one, the folder of the file is the root. If the system allows it, the folder is opened once and every step is
+relative to it, so that replacing the folder with a link in between cannot redirect the write. Missing folders
+are created.
 
-A ``local`` file is accessible to its owner only (0600, new folders 0700); a shared one follows the umask.
+A ``local`` file is accessible only to its owner (0600, new folders 0700); a shared one follows the umask.
 """
 
 import errno
@@ -45,16 +45,16 @@ _FIRST_PAUSE: Final = 0.005
 _END: Final = 524_288
 _MOST_TRIES: Final = 16
 
-_LATER: Final = "Nothing was acknowledged; try again later."
+_LATER: Final = "The change may be lost; try again later."
 _HINTS: Final = MappingProxyType(
     {
-        errno.ENOSPC: "Free some space and repeat; what was there before is unchanged.",
-        errno.EDQUOT: "Your quota is used up: free some space, then repeat; what was there is unchanged.",
-        errno.EACCES: "Check who owns the folder and whether you may write to it.",
-        errno.EPERM: "Check who owns the folder and whether you may write to it.",
+        errno.ENOSPC: "Free some disk space and try again; what was saved is unchanged.",
+        errno.EDQUOT: "Your disk quota is full: free some space and try again; what was saved is unchanged.",
+        errno.EACCES: "Check the owner and permissions of the folder.",
+        errno.EPERM: "Check the owner and permissions of the folder.",
         errno.EROFS: "The file system is read-only: mount it for writing, or work in another checkout.",
-        errno.ENOTDIR: "A part of the path is a file where a folder is needed: move it away.",
-        errno.ELOOP: "Passdown follows no link below a project: put a real file or folder there.",
+        errno.ENOTDIR: "A part of the path is a file and not a folder: move it away.",
+        errno.ELOOP: "Passdown does not follow links inside a project: put a real file or folder there.",
     }
 )
 
@@ -72,12 +72,12 @@ MakeLine = Callable[[bytes], bytes]
 
 @record
 class FileOperations:
-    """What differs between systems; `operations_for` chooses, and tests pass their own."""
+    """The operations that differ between systems; `operations_for` chooses, and tests pass their own."""
 
     folder_handles: bool
     """Whether folders can be opened: then steps are relative to them, and they can be synced."""
     publish: "Callable[[OpenFolder, str, str, FileOperations], None]"
-    """Gives a finished temporary file its final name, or raises FileExistsError."""
+    """Renames a finished temporary file to its final name, or raises FileExistsError."""
     sync: Callable[[int], None] = os.fsync
     write: Callable[[int, memoryview], int] = os.write
     rename: MoveFile = os.rename
@@ -85,11 +85,11 @@ class FileOperations:
     lock: Callable[[int, float | None], bool] = lock_file
     """Keeps out other processes that lock the same file, until it is closed."""
     exchange: Callable[[int | None, str, str], bool] = exchange_names
-    """Exchanges two files of a folder at one moment, or returns False if the system cannot."""
+    """Exchanges two files of a folder atomically, or returns False if the system cannot."""
     is_unused: Callable[[int], bool | None] = is_unused
-    """Returns whether nobody has an open file open for writing; None if the system does not tell."""
+    """Returns whether no process has a file open for writing; None if the system cannot report that."""
     attempts: int = 1
-    """How often to try a move: on Windows, any process that has the file open can briefly deny it."""
+    """How often to try a move: on Windows, any process that has the file open can briefly block it."""
     pause: Callable[[float], None] = pause
     token: Callable[[int], bytes] = SystemEntropy().token
 
@@ -104,7 +104,7 @@ def operations_for(platform: str) -> FileOperations:
 
 
 def full_sync(handle: int, control: Callable[[int, int], object] | None = None) -> None:
-    """Sync a file through the drive's own cache, or as far as the file system allows."""
+    """Sync a file, including the drive's own cache, as far as the file system allows."""
     if control is None:
         import fcntl  # does not exist on Windows
 
@@ -171,7 +171,7 @@ def create(
         try:
             _sync_folder(folder, operations)
         except OSError:
-            # Whoever finds the file would take it for durable.
+            # A process that finds the file would take it for durable.
             _remove(folder, name)
             raise
         return True
@@ -189,14 +189,15 @@ def append(
     """Add one line, which must end in its only line feed, in a single write; create the file if needed.
 
     Lines of several processes are never mixed or lost (on Windows this needs one writer at a time). If a
-    crash or a full disk left half a line at the end, the new one starts on a line of its own. Readers must
+    crash or a full disk left half a line at the end, the new line starts on a line of its own. Readers must
     skip empty lines: one may appear if another process was in the middle of its write.
 
-    A line may also be made from the end of the file, at most its last 512 KiB; nobody else can add to it in
-    the meantime. The function may make several lines (any text for a shared file), written in the same single
-    write, or none. Returns what was added. `is_locked` says that the caller holds the lock of the file.
+    `line` may also be a function that makes the line from the end of the file, at most its last 512 KiB; no
+    other process can add to the file in the meantime. It may make several lines (any text for a shared file),
+    which are added in a single write, or none. Returns what was added. `is_locked` says that the caller holds
+    the lock of the file.
 
-    Raises an UnsureError if lines were written that may not be durable; they are taken back if possible.
+    Raises an UnsureError if lines were written that may not be durable; they are removed again if possible.
     """
     if isinstance(line, bytes):
         _require_line(line)
@@ -229,7 +230,7 @@ def append(
 def _write_at_end(
     path: FilePath, handle: int, data: bytes, size: int | None, operations: FileOperations
 ) -> None:
-    """Write and sync; after a failure cut the file to its size again, if nobody else can have added to it."""
+    """Write and sync; on failure cut the file to its old size, unless others may have added to it."""
     written = 0
     try:
         written = operations.write(handle, memoryview(data))
@@ -238,12 +239,12 @@ def _write_at_end(
         operations.sync(handle)
     except OSError as error:
         if size is not None:
-            # What cannot be taken back was not acknowledged either.
+            # If it cannot be cut, the lines stay, but the caller gets an error.
             with suppress(OSError):
                 os.ftruncate(handle, size)
         if not written:
             raise
-        message = f"could not write {os.fspath(path)} for certain: {error.strerror or error}"
+        message = f"could not make sure that {os.fspath(path)} was written: {error.strerror or error}"
         raise UnsureError(message, hint=hint_for(error)) from error
 
 
@@ -258,10 +259,10 @@ def _lock(handle: int, operations: FileOperations) -> bool:
 def locked(
     roots: Mapping[str, str], wait: float | None, *, operations: FileOperations = HERE
 ) -> Generator[Mapping[str, bool], None, None]:
-    """Lock those of some files that exist, and yield for each of these whether that worked.
+    """Lock those of the files that exist, and yield for each of them whether that worked.
 
-    The files come with the root that each is below. All callers lock in the same order. Waits for at most
-    `wait` seconds for each; None waits without end.
+    `roots` maps each file to the root that it is below. All callers lock in the same order. Waits at most
+    `wait` seconds for each; None waits forever.
     """
     with ExitStack() as stack:
         held: dict[str, bool] = {}
@@ -272,9 +273,9 @@ def locked(
 
 
 def _hold(path: str, root: str, wait: float | None, stack: ExitStack, operations: FileOperations) -> bool:
-    """Lock a file until the stack is closed; one that may only be read is locked all the same."""
+    """Lock a file until the stack is closed, even if it is read-only."""
     for flags in (_APPEND, _APPEND & ~(os.O_RDWR | os.O_APPEND) | os.O_RDONLY):
-        # A folder that may only be read, a file system without locks: the caller decides.
+        # A read-only folder, or a file system without locks: the caller decides.
         with (
             suppress(OSError),
             read.parent_of(root, path, by_handle=operations.folder_handles) as (
@@ -301,10 +302,9 @@ def replace(
 
     A shared file keeps its mode. Raises a StorageError if the path is anything but a regular file.
 
-    With `expected`, others may edit the file at any moment: the new file is exchanged with the old one, which
-    is kept under a hidden name that tells what was expected, for `displaced.find_displaced`. Where the system
-    cannot exchange, the old file is moved to that name and the new one is put in its place, so for a moment
-    there is none.
+    `expected` is for files that others may edit at any moment: the new file is exchanged with the old one,
+    which is kept for `displaced.find_displaced` under a hidden name that identifies the expected content. If
+    the system cannot exchange files, the old file is renamed first, so for a moment there is no file.
     """
     with reporting(path), _parent(path, root, local=local, operations=operations) as (folder, name):
         old = _regular(folder, name, path)
@@ -322,10 +322,10 @@ def replace(
 def _exchange(
     folder: OpenFolder, temporary: str, name: str, marks: tuple[str, str], operations: FileOperations
 ) -> None:
-    """Put a finished file into place, and keep the one that was there under a name with one of these marks.
+    """Put a finished file into place, and keep the old one under a name with one of these marks.
 
-    The finished file gets the name with the first mark before it is exchanged: a crash can leave whole texts
-    under it, never half of one. The name with the second mark says that the exchange is done.
+    The finished file gets the name with the first mark before it is exchanged: a crash can leave a complete
+    text under that name, never half of one. The name with the second mark says that the exchange is done.
     """
     moving = displaced_name(name, marks[0], operations.token(8))
     kept = displaced_name(name, marks[1], operations.token(8))
@@ -341,7 +341,7 @@ def _exchange(
             _move(operations.rename, folder, name, kept, operations)
         try:
             return operations.publish(folder, temporary, name, operations)
-        except FileExistsError:  # somebody has put another file there
+        except FileExistsError:  # another process has put a file there
             kept = displaced_name(name, marks[1], operations.token(8))
     raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
 
@@ -355,9 +355,9 @@ def make_folder(
 
 
 def make_private(path: FilePath) -> None:
-    """Let only its owner read a file that another library writes; it is created, empty, if it is missing.
+    """Make a file that another library writes readable only by its owner; create it, empty, if it is missing.
 
-    An existing file is not opened: SQLite's locks end when any handle of its file is closed. If the rights
+    An existing file is not opened: closing any handle of a file ends SQLite's locks on it. If the permissions
     cannot be changed, as on a file system without any, the file stays as it is.
     """
     with suppress(OSError):
@@ -370,7 +370,7 @@ def make_private(path: FilePath) -> None:
 
 
 def sync_folder(folder: OpenFolder, *, operations: FileOperations = HERE) -> None:
-    """Make the names in a folder durable, so that what was removed from it stays removed."""
+    """Make the names in a folder durable, so that removed files stay removed."""
     with reporting(folder.path):
         _sync_folder(folder, operations)
 
@@ -442,13 +442,13 @@ def _write_all(handle: int, data: bytes, operations: FileOperations) -> None:
 
 def _remove(folder: OpenFolder, name: str) -> None:
     """Remove a temporary file, if it is still there."""
-    # A failure must not hide the outcome of the write: readers skip leftovers, and `sweep` removes them.
+    # An error here must not hide the outcome of the write: readers skip leftovers, and `sweep` removes them.
     with suppress(OSError):
         os.unlink(folder.at(name), dir_fd=folder.handle)
 
 
 def _move(move: MoveFile, folder: OpenFolder, temporary: str, name: str, operations: FileOperations) -> None:
-    """Move the temporary file to its name; retry a limited number of times while that is denied."""
+    """Move the temporary file to its name; retry a limited number of times if access is denied."""
     handle = folder.handle
     act = partial(move, folder.at(temporary), folder.at(name), src_dir_fd=handle, dst_dir_fd=handle)
     for attempt in range(operations.attempts - 1):
@@ -473,7 +473,7 @@ def _require_lines(lines: bytes) -> bytes:
 
 
 def _ends_line(handle: int, size: int) -> bool:
-    """Return whether the last byte of a file is a line feed; the position of an appending handle is free."""
+    """Return whether the last byte of a file is a line feed; this may move the position of the handle."""
     os.lseek(handle, size - 1, os.SEEK_SET)
     return os.read(handle, 1) == b"\n"
 
@@ -492,7 +492,7 @@ def _regular(folder: OpenFolder, name: str, path: FilePath) -> os.stat_result | 
 def _require_same(
     known: os.stat_result | None, found: os.stat_result, folder: OpenFolder, path: FilePath
 ) -> None:
-    """Raise a StorageError if an open file is not regular, or was swapped where there are no handles."""
+    """Raise a StorageError if an open file is not regular, or was swapped (without folder handles)."""
     is_swapped = folder.handle is None and known is not None and not os.path.samestat(known, found)
     if is_swapped or not stat.S_ISREG(found.st_mode):
         raise odd_file(path)
@@ -509,7 +509,7 @@ def _sync_folder(folder: OpenFolder, operations: FileOperations) -> None:
             raise
 
 
-# --- what is told about a write that failed: the file, the reason, and what to do next
+# --- errors of failed writes: the file, the reason, and what to do next
 
 
 @contextmanager
@@ -523,11 +523,11 @@ def reporting(path: FilePath) -> Generator[None, None, None]:
 
 
 def hint_for(error: OSError) -> str:
-    """Return what to do about an error of the system."""
+    """Return a hint about what to do about an error of the system."""
     return _HINTS.get(error.errno or 0, _LATER)
 
 
 def odd_file(path: FilePath) -> StorageError:
     """Return the error for a path that we must not write to."""
     message = f"could not write {os.fspath(path)}: it is not a regular file"
-    return StorageError(message, hint="It is a link, folder, FIFO or device: move it away, then repeat.")
+    return StorageError(message, hint="It is a link, folder, FIFO or device: move it away, then try again.")

@@ -1,1 +1,1 @@
-"""Git: reads its files where possible, and starts it where necessary."""
+"""Git: reads git's files where possible, and runs git where necessary."""

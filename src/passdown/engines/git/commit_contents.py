@@ -1,4 +1,4 @@
-"""What a commit says and changes: the one that git is about to make, and those that were made."""
+"""The messages and changes of commits: of the one that git is about to make, and of those in the history."""
 
 import os
 from typing import TYPE_CHECKING, Final
@@ -20,15 +20,15 @@ _PARENT: Final = "GITHEAD_"
 _HEAD: Final = "/"
 _ID: Final = pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NAMES: Final = ("-z", "--name-only", "--no-renames", "--relative")
-"""Without renames, both names of one are told."""
+"""Without rename detection, git reports both names of a renamed file."""
 
 
 def read_staged(git: Git, place: "GitPaths", variables: "Mapping[str, str]") -> CommitContent | None:
-    """Return what the index changes, or None if git cannot tell.
+    """Return the changes in the index, or None if git cannot report them.
 
-    1. A hook of `git commit` is told which index is committed: with paths or `-a` it is not the usual one.
+    1. Git tells a `git commit` hook which index it commits: with paths or `-a` it is not the usual one.
     2. A merge changes only what differs from every parent; the rest was changed by the commits it merges.
-    3. The tree is written by git itself before it calls the hook. Elsewhere it is not asked for, because that
+    3. Git writes the tree itself before it calls the hook. Elsewhere we do not ask for the tree, because git
        would write the user's index.
     """
     told = variables.get(_INDEX)
@@ -48,8 +48,8 @@ def read_staged(git: Git, place: "GitPaths", variables: "Mapping[str, str]") -> 
 def _list_merged(place: "GitPaths", variables: "Mapping[str, str]") -> list[str]:
     """Return the commits that are being merged.
 
-    A merge that stopped has written them down. One that makes its commit at once has not yet, but tells its
-    hook by the names of variables (C156).
+    A merge that stopped has recorded them in a file. A merge that commits at once has not yet; it tells its
+    hook through the names of variables (C156).
     """
     written = (read_text(os.path.join(place.folder, "MERGE_HEAD")) or "").split()
     told = [name.removeprefix(_PARENT) for name in variables if name.startswith(_PARENT)]
@@ -59,7 +59,7 @@ def _list_merged(place: "GitPaths", variables: "Mapping[str, str]") -> list[str]
 def read_commits(git: Git, *span: str) -> list[CommitContent] | None:
     """Return what the commits of a range changed, the oldest first; None if git does not know the range.
 
-    Of a merge, `-c` names what differs from every parent.
+    For a merge, `-c` lists what differs from every parent.
     """
     options = ("--reverse", "--root", "-c", "--no-show-signature", "--no-ext-diff", *_NAMES)
     listed = git.run("log", f"--format={_HEAD}%H %T", *options, *span, "--")
@@ -68,9 +68,9 @@ def read_commits(git: Git, *span: str) -> list[CommitContent] | None:
     found: list[tuple[str, list[str]]] = []
     before = ""
     for text in os.fsdecode(listed.output).split("\0"):
-        if text.startswith(_HEAD):  # as no path does
+        if text.startswith(_HEAD):  # no path starts like this
             found.append((text[1:], []))
-        elif text:  # git puts a line feed before the first path, but not for a merge
+        elif text:  # git prints a line feed before the first path, but not for a merge
             found[-1][1].append(text[1:] if before.startswith(_HEAD) else text)
         before = text
     return [
@@ -80,7 +80,7 @@ def read_commits(git: Git, *span: str) -> list[CommitContent] | None:
 
 
 def read_pushed(git: Git, tips: "Sequence[str]", known: "Sequence[str]") -> list[CommitContent] | None:
-    """Return what commits changed that a push adds: no remote has them, as far as this clone knows."""
+    """Return the changes of the commits that a push adds: those that no remote has, as far as we know."""
     ids = [f"{one}^{{commit}}" for one in (*tips, *known) if _ID.fullmatch(one)]
     answer = git.run(
         "cat-file", "--batch-check=%(objectname)", data="".join(f"{one}\n" for one in ids).encode()
@@ -93,7 +93,7 @@ def read_pushed(git: Git, tips: "Sequence[str]", known: "Sequence[str]") -> list
 
 
 def read_changed(git: Git, branch: str) -> list[str]:
-    """Return the files that commits changed since the last one that a branch has too."""
+    """Return the files changed since the last commit that a branch also has."""
     for start in ("refs/heads/", "refs/remotes/origin/"):
         answer = git.run("diff", *_NAMES, "--no-ext-diff", f"{start}{branch}...HEAD", "--")
         if answer.is_done:
@@ -111,9 +111,9 @@ def read_created(git: Git, commit: str, paths: "Sequence[str]") -> list[str]:
 
 
 def read_hooks_path(git: Git, place: "GitPaths") -> str:
-    """Return the folder that `core.hooksPath` names, absolute and without links; empty if it names none."""
+    """Return the folder that `core.hooksPath` names, absolute and without links; empty if it is not set."""
     answer = git.run("config", "--type=path", "-z", "--get-all", "core.hooksPath")
-    *told, _ = split_names(answer.output) or [""]  # the last one is the option that we run git with
+    *told, _ = split_names(answer.output) or [""]  # the last value is our own option
     return os.path.realpath(os.path.join(place.top, told[-1])) if told else ""
 
 
@@ -138,7 +138,7 @@ def read_described(git: Git, commits: "Sequence[str]") -> list[DescribedCommit]:
 
 
 def _split(output: str) -> "Iterator[DescribedCommit]":
-    """Split what git prints: a line that begins with a mark for each commit, then its files."""
+    """Split git's output: for each commit a line that begins with a mark, then its files."""
     subject, name, files = "", "", list[str]()
     for part in output.split("\0"):
         words = part.split(_MARK, _PARTS - 1)
@@ -153,6 +153,6 @@ def _split(output: str) -> "Iterator[DescribedCommit]":
 
 
 def _find_unreached(git: Git, commits: "Sequence[str]") -> set[str]:
-    """Return the commits that no branch has, here or as last fetched, and that are not checked out."""
+    """Return the commits that are on no local or fetched branch and are not checked out."""
     answer = git.run("rev-list", *commits, "--not", "--branches", "--remotes", "HEAD", "--")
     return set(os.fsdecode(answer.output).split()) & set(commits) if answer.is_done else set()

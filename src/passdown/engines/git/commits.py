@@ -1,9 +1,9 @@
-"""One commit of given files that leaves the rest of the user's index, and every file, as they were.
+"""Commits given files, without changing any file or the rest of the user's index.
 
 It does what ``git add -A -- paths`` and ``git commit --only -- paths`` do, in steps that can be undone:
 
-1. ``ls-files`` tells which of the paths are tracked and which are new; ignored paths are in neither list.
-2. ``config`` tells who commits, and which hooks are defined by settings instead of files.
+1. ``ls-files`` lists which of the paths are tracked and which are new; ignored paths are in neither list.
+2. ``config`` returns the author, and which hooks are defined by settings instead of files.
 3. ``update-index`` adds the new paths, if there are any.
 4. ``commit --only`` commits. It makes its own copy of the index, and changes the real one only on success.
 5. If that fails, ``reset`` restores the new paths to their state in HEAD. That is also right if git made the
@@ -24,7 +24,7 @@ from passdown.ports.repository import UNKNOWN, Skipped, SkipReason
 PAUSES: Final = (0.01, 0.03, 0.1)
 """Seconds between attempts to lock the index: editors that run `git status` briefly hold it."""
 
-# No guessed author, no warning or refusal about line endings, nothing in the background.
+# No guessed author, no warnings or errors about line endings, nothing in the background.
 _OPTIONS: Final = (
     *("-c", "user.useConfigOnly=true"),
     *("-c", "core.safecrlf=false"),
@@ -48,7 +48,7 @@ _SETTINGS: Final = r"^(user|author|committer)\.(name|email)$|^hook\..*\.(command
 _NO_MATCH: Final = 1
 _NO_CHANGE: Final = 1
 
-NOTHING: Final = Skipped(why=SkipReason.NOTHING, reason="there is nothing to commit")
+NOTHING: Final = Skipped(why=SkipReason.NOTHING, reason="nothing to commit")
 
 
 def commit_paths(
@@ -70,7 +70,7 @@ def commit_paths(
 
 
 class _RetryingGit:
-    """Git with our options; retries while another process holds the index."""
+    """Git with our options; retries while another process has locked the index."""
 
     def __init__(self, git: Git, options: Sequence[str], wait: Callable[[float], None]) -> None:
         self._git = git
@@ -129,19 +129,19 @@ def sort_out(git: Git, paths: Sequence[str]) -> tuple[Sequence[str], Sequence[st
                 return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint=hint)
             if tag == "?":
                 new.append(name)
-            elif tag != "S":  # left out of a sparse checkout: missing on disk, but not deleted
+            elif tag != "S":  # outside of the sparse checkout: missing on disk, but not deleted
                 tracked.append(name)
     return tracked, new
 
 
 def read_options(git: Git) -> Sequence[str] | Skipped:
-    """Return the options that isolate a commit, or the reason if git knows no author."""
+    """Return the options that isolate a commit, or a reason if git has no author."""
     answer = git.run("config", "-z", "--get-regexp", _SETTINGS)
     if not answer.is_done and answer.code != _NO_MATCH:
         return explain(answer)
     lines = [line.partition("\n") for line in split_names(answer.output)]
     settings = {name: value for name, _, value in lines}
-    has_identity = all(  # so that git need not guess
+    has_identity = all(  # otherwise git would guess
         git.variables.get(f"GIT_{role}_{part}".upper())
         or settings.get(f"{role}.{part}")
         or settings.get(f"user.{part}")
@@ -155,7 +155,7 @@ def read_options(git: Git) -> Sequence[str] | Skipped:
 
 
 def choose_paths(root: str, paths: Iterable[str]) -> list[str]:
-    """Leave out paths that we must not commit: see `Repository.commit`. Paths are sorted and unique."""
+    """Return the paths that we may commit (see `Repository.commit`), sorted and unique."""
     folders: dict[str, bool] = {"": True}
     chosen = {posixpath.normpath(path) for path in paths if path and "\0" not in path}
     return sorted(path for path in chosen if _is_ours(root, path, folders))
@@ -169,7 +169,7 @@ def _is_ours(root: str, path: str, folders: dict[str, bool]) -> bool:
 
 
 def _is_own_folder(root: str, folder: str, folders: dict[str, bool]) -> bool:
-    """Return whether a folder is really inside the root: not behind a link or in another repository."""
+    """Return whether a folder is really inside the root, and not behind a link or in another repository."""
     if folder not in folders:
         full = os.path.join(root, folder)
         folders[folder] = (
@@ -194,23 +194,23 @@ def _is_locked(answer: GitResult) -> bool:
 
 
 def unfinished(what: str) -> Skipped:
-    """Say that a command with several steps is in progress."""
+    """Return that nothing is committed because a command with several steps is in progress."""
     reason = f"{what} is in progress in this checkout"
     return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint="finish or abort it first")
 
 
 def _nobody() -> Skipped:
     hint = "set user.name and user.email with `git config`"
-    return Skipped(why=SkipReason.NO_IDENTITY, reason="git does not know who commits", hint=hint)
+    return Skipped(why=SkipReason.NO_IDENTITY, reason="git has no name and email for the author", hint=hint)
 
 
 def explain(answer: GitResult) -> Skipped:
-    """Describe why git refused."""
+    """Return why git refused to commit."""
     if answer.code == NOT_STARTED:
         return Skipped(why=SkipReason.NO_GIT, reason=answer.reason, hint="install git, or add it to PATH")
     if _is_locked(answer):
-        hint = "try later; if no git command runs, remove index.lock from git's folder"
-        return Skipped(why=SkipReason.LOCKED, reason="another git command holds the index", hint=hint)
+        hint = "try again later; if no git command is running, delete index.lock in the git folder"
+        return Skipped(why=SkipReason.LOCKED, reason="another git command has locked the index", hint=hint)
     if "auto-detection is disabled" in answer.error or "identity unknown" in answer.error:
         return _nobody()
     hint = "run `git status` here to see what is wrong"
@@ -219,22 +219,22 @@ def explain(answer: GitResult) -> Skipped:
     return Skipped(why=SkipReason.REFUSED, reason=f"git refused: {answer.reason}", hint=hint)
 
 
-# --- whether a commit may be made that the user did not ask for ----------------------------------------
+# --- whether we may commit without being asked --------------------------------------------------------
 
 _REFLOG: Final = 8_192
-"""How many bytes at the end of the reflog are read for its last line."""
+"""How many bytes at the end of the reflog are read to get its last line."""
 
 _MINUTE: Final = timedelta(minutes=1)
 
 
 def find_in_files(place: GitPaths, branch: str, head: str) -> Skipped | None:
-    """Return the obstacle that git's files tell of, without starting git.
+    """Return the obstacle to a commit that git's files show, without running git.
 
     1. A command with several steps is in progress.
     2. The index, HEAD or the branch is locked. Unlike a command of the user, a hook does not wait for it. A
-       git that was killed leaves such a file, too.
-    3. HEAD is detached: a commit there is lost with the next checkout.
-    4. There is no commit yet. The first one is the user's: a clone of a template may still come before it.
+       git process that was killed leaves such a file too.
+    3. HEAD is detached: the next checkout would lose a commit there.
+    4. There is no commit yet. The user makes the first one: a template may still have to be cloned.
     """
     if under_way := find_unfinished(place.folder):  # 1
         return unfinished(under_way)
@@ -246,7 +246,7 @@ def find_in_files(place: GitPaths, branch: str, head: str) -> Skipped | None:
     for folder, name in locks:
         if os.path.lexists(os.path.join(folder, name)):  # 2
             hint = (
-                "it goes away with the git command that holds it; if none runs, remove it from git's folder"
+                "the git command that made it will remove it; if none is running, delete it in the git folder"
             )
             return Skipped(why=SkipReason.LOCKED, reason=f"{name} exists", hint=hint)
     if branch == UNKNOWN:  # 3
@@ -261,7 +261,7 @@ def find_in_files(place: GitPaths, branch: str, head: str) -> Skipped | None:
 def find_with_git(
     git: Git, place: GitPaths, head: str, now: datetime, amendable: timedelta
 ) -> Skipped | None:
-    """Return the obstacle that only git can tell of: a commit the user may amend, or no author."""
+    """Return an obstacle that only git can report: a commit that the user may amend, or no author."""
     if not _is_own_commit(place, head):
         answer = git.run("rev-list", "--max-count=1", "--timestamp", "HEAD", "--not", "--remotes", "--")
         if not answer.is_done:
@@ -273,7 +273,7 @@ def find_with_git(
 
 
 def _is_own_commit(place: GitPaths, head: str) -> bool:
-    """Return whether we made the last commit in this checkout, and nobody has amended it since."""
+    """Return whether we made the last commit in this checkout, and it was not amended since."""
     last = read_end(os.path.join(place.folder, "logs", "HEAD"), _REFLOG).rstrip(b"\n").rpartition(b"\n")[2]
     facts, _, how = last.decode("utf-8", "replace").partition("\t")
     words = facts.split(" ")
@@ -281,9 +281,9 @@ def _is_own_commit(place: GitPaths, head: str) -> bool:
 
 
 def _judge(output: bytes, now: datetime, amendable: timedelta) -> Skipped | None:
-    """Judge a commit that no remote branch contains; the output is empty if one does.
+    """Return the obstacle if the user may still amend a commit; `output` is empty if a remote branch has it.
 
-    A commit from further ahead than the interval comes from a wrong clock, and does not count.
+    A commit dated further ahead than the interval comes from a wrong clock, and does not count.
     """
     seconds = output.split(b" ")[0]
     if not seconds.isdigit():
@@ -293,13 +293,13 @@ def _judge(output: bytes, now: datetime, amendable: timedelta) -> Skipped | None
         return None
     minutes = max(0, age // _MINUTE)
     old = "1 minute" if minutes == 1 else f"{minutes} minutes"
-    reason = f"the last commit is yours, {old} old and not pushed: you may still amend it"
+    reason = f"your last commit is {old} old and not pushed, so you may still amend it"
     hint = "push it, or wait until it is 30 minutes old, or run `passdown synthesize --commit`"
     return Skipped(why=SkipReason.AMENDABLE, reason=reason, hint=hint)
 
 
 def list_committable(git: Git, root: str, paths: Sequence[str]) -> Sequence[str]:
-    """Return the paths that a commit would include; all of ours if git does not tell."""
+    """Return the paths that a commit would include; all that are ours if git cannot be asked."""
     chosen = choose_paths(root, paths)
     sorted_out = sort_out(git, chosen)
     if isinstance(sorted_out, Skipped):

@@ -1,6 +1,6 @@
-"""Where git stores what about a checkout, read from its files without starting git.
+"""Facts about a checkout, read from git's files without running git.
 
-If a function cannot tell for certain, it returns None, and the caller asks git itself.
+A function that cannot be certain returns None, and its caller asks git.
 """
 
 import os
@@ -32,26 +32,26 @@ UNFINISHED: Final = MappingProxyType(
         "BISECT_LOG": "a bisect",
     }
 )
-"""What is in a checkout's git folder while a command with several steps is in progress."""
+"""The files in a checkout's git folder that exist while a command with several steps is in progress."""
 
 
 @record
 class GitPaths:
-    """A checkout and where git stores its data; all paths are absolute."""
+    """A checkout and the folders in which git stores its data; all paths are absolute."""
 
     top: str
     folder: str
-    """What belongs to this checkout alone: HEAD, the index, a merge in progress."""
+    """The folder of this checkout alone: HEAD, the index, a merge in progress."""
     common: str
-    """What all checkouts share: refs, objects, settings."""
+    """The folder that all checkouts share: refs, objects, settings."""
     options: tuple[str, ...] = ()
-    """The options that git needs because it would not find this place by itself."""
+    """The options that git needs if it would not find these folders by itself."""
 
 
 def find_git_paths(root: str, variables: Mapping[str, str]) -> GitPaths | None:
     """Return the checkout that contains a folder, or None; raise a UsageError in a bare repository.
 
-    1. The nearest ``.git`` upward. It decides even if ``GIT_DIR`` names another repository: when we run in a
+    1. The nearest ``.git`` upward. It wins even if ``GIT_DIR`` names another repository: when we run in a
        hook of one repository, the files of another must not be committed to it.
     2. ``GIT_DIR``, with ``GIT_WORK_TREE`` or the root as the top.
     """
@@ -83,7 +83,7 @@ def _upward(folder: str) -> Iterator[str]:
 
 
 def read_link(top: str) -> str | None:
-    """Return the git folder of a checkout, also if ``.git`` is a file that names it; None if it has none."""
+    """Return the git folder of a checkout, even if ``.git`` is a file that names it, or None."""
     path = os.path.join(top, ".git")
     if not os.path.isdir(path):
         text = read_text(path) or ""
@@ -151,10 +151,9 @@ def read_text(path: str) -> str | None:
 
 
 def read_branch(folder: str) -> str | None:
-    """Return the branch of a git folder's HEAD, `UNKNOWN` if there is none, or None if it is hard to tell.
+    """Return the branch of a git folder's HEAD, `UNKNOWN` if there is none, or None if only git knows.
 
-    It is hard to tell if HEAD is a link, as very old versions of git made it, or if the refs are in a
-    reftable.
+    Only git knows if HEAD is a link, as very old versions of git made it, or if the refs are in a reftable.
     """
     path = os.path.join(folder, "HEAD")
     text = None if os.path.islink(path) else read_text(path)
@@ -204,7 +203,7 @@ def _read_refs(common: str) -> bytes:
 
 
 def read_checkouts(place: GitPaths) -> list[Checkout] | None:
-    """List the existing checkouts, including the main one, or None if the branch of one is hard to tell."""
+    """List the existing checkouts, including the main one; None if only git knows the branch of one."""
     found: list[Checkout] = []
     for top, folder in ((place.top, place.folder), *_others(place)):
         branch = read_branch(folder)
@@ -239,7 +238,7 @@ def _main_top(common: str) -> str | None:
 
 
 def find_unfinished(folder: str) -> str:
-    """Return which command with several steps is in progress in a checkout; empty for none."""
+    """Return the command with several steps that is in progress in a checkout; empty if there is none."""
     return next(
         (words for name, words in UNFINISHED.items() if os.path.lexists(os.path.join(folder, name))), ""
     )
@@ -256,9 +255,9 @@ _RECORD: Final = 1_048_576
 def read_made(folder: str, since: float, after: str = "") -> list[str]:
     """Return the commits made since then according to the reflog of a checkout's HEAD, the oldest first.
 
-    A line holds the id before and after, who, when, and how: ``commit: subject``. Commits replaced by an
-    amendment are left out, and so are our own, and those of the first second until `after` was the last. A
-    repository that keeps its reflog elsewhere has none.
+    A line holds the ids before and after, who, when, and how: ``commit: subject``. Amended commits are left
+    out, and so are our own, and those in the first second up to `after`. A repository that keeps its reflog
+    elsewhere has none.
     """
     made: dict[str, None] = {}
     for line in read_end(os.path.join(folder, "logs", "HEAD")).decode("utf-8", "replace").split("\n"):
@@ -277,7 +276,7 @@ def read_made(folder: str, since: float, after: str = "") -> list[str]:
 
 
 def is_own(how: str) -> bool:
-    """Return whether the reflog tells of a commit that Passdown made, and that nobody has amended."""
+    """Return whether a line of the reflog describes a commit that Passdown made and that was not amended."""
     return _OWN.fullmatch(how) is not None
 
 

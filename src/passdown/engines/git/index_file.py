@@ -1,6 +1,6 @@
-"""The paths in git's index, read without starting git.
+"""The paths in git's index, read without running git.
 
-If the file is not certain to be understood, the answer is None, and the caller asks git itself.
+If the file may not be fully understood, the answer is None, and the caller asks git.
 """
 
 import os
@@ -31,24 +31,24 @@ def mark_of(path: str) -> Mark | None:
         found = os.stat(path)
     except FileNotFoundError:
         return None
-    except OSError:  # git is asked each time
+    except OSError:  # then git is asked each time
         return (0, 0, 0)
     return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def read_index(path: str, folder: str = "", *, has_short_names: bool = False) -> list[str] | None:
-    """Return the paths of an index that may lead to a folder; others are left out, but not all of them.
+    """Return the paths of an index that may be in a folder, and possibly some others.
 
     Without a folder, return all paths.
 
-    We read versions 2 to 4 with hashes of 20 bytes. An index that refers to another one, and extensions that
-    a reader must know, are left to git.
+    We read versions 2 to 4 with hashes of 20 bytes. An index that refers to another one, or has extensions
+    that a reader must know, is left to git.
     """
     try:
         data = read_trusted(path, MOST_BYTES)
     except OSError:
         return None
-    # A name that a file system takes for another has the same first letter, or one that is not ASCII.
+    # Names that a file system treats as equal have the same first letter, or one that is not ASCII.
     letter = os.fsencode(folder[:1])
     others = range(256) if has_short_names or not folder else range(0x80, 256)
     first = frozenset((*letter.lower(), *letter.upper(), *others))
@@ -64,9 +64,9 @@ def read_index(path: str, folder: str = "", *, has_short_names: bool = False) ->
 
 
 def _read_whole(data: bytes, count: int, first: frozenset[int]) -> tuple[list[bytes], int]:
-    """Read entries that have their whole path; return those with one of these first letters, and the offset.
+    """Read entries with full paths; return the paths with one of these first letters, and the offset.
 
-    This is the one loop that a large repository makes slow, so it does no more than it must.
+    This loop is what makes a large repository slow, so it does no more than it must.
     """
     found: list[bytes] = []
     offset = _HEAD
@@ -82,7 +82,7 @@ def _read_whole(data: bytes, count: int, first: frozenset[int]) -> tuple[list[by
 
 
 def _read_shortened(data: bytes, count: int, first: frozenset[int]) -> tuple[list[bytes], int]:
-    """Read entries that say how much of the path before them to keep; otherwise like `_read_whole`."""
+    """Read entries with paths relative to the entry before; otherwise like `_read_whole`."""
     found: list[bytes] = []
     offset, path = _HEAD, b""
     for _ in range(count):
@@ -108,7 +108,7 @@ def _read_number(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def _ends_well(data: bytes, offset: int) -> bool:
-    """Return whether the extensions lead to the hash at the end, and none is one that we must know."""
+    """Return whether the extensions end at the final hash, and none is one that a reader must know."""
     end = len(data) - _HASH
     while offset < end:
         name = data[offset : offset + 4]

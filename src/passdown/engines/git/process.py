@@ -1,7 +1,7 @@
-"""Starts git with a time limit, without prompts, and isolated from a git command that we may run inside.
+"""Runs git with a time limit, without prompts, and isolated from a git command that we may run inside.
 
-What a repository's own settings name as a program is not started, but for the filters of files: without them
-git would commit other content than the user's git does.
+Programs named in a repository's own settings are not started, except filters: without them git would commit
+other content than the user's git does.
 """
 
 import os
@@ -23,7 +23,7 @@ GRACE: Final = 5.0
 NOT_STARTED: Final = -1001
 TIMED_OUT: Final = -1002
 
-# Who commits, and where settings are read; the rest describes the git command that we run inside.
+# The author, and where settings are read; the other variables describe the git command that we run inside.
 _KEPT: Final = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG", "GIT_EXEC_PATH")
 _ISOLATED: Final = (
     "--no-pager",
@@ -32,7 +32,7 @@ _ISOLATED: Final = (
     *("-c", "diff.ignoreSubmodules=dirty"),
     *("-c", "submodule.recurse=false"),
 )
-"""Programs that a repository's settings name are not started: no monitor, no hook, no git in a submodule."""
+"""Start no program that a repository's settings name: no monitor, no hook, no git in a submodule."""
 
 _CHOSEN: Final = MappingProxyType(
     {
@@ -43,10 +43,10 @@ _CHOSEN: Final = MappingProxyType(
         "GIT_ALLOW_PROTOCOL": "none",
     }
 )
-"""English messages, no prompts, no lock that is not needed, and no connection, even for missing objects."""
+"""English messages, no prompts, no unnecessary locks, and no connections, not even for missing objects."""
 
 _MOST_CHARACTERS: Final = 24_000
-"""How many characters a command line may have on every system."""
+"""How many characters a command line may have on any system."""
 
 
 @record
@@ -64,11 +64,11 @@ class GitResult:
 
     @property
     def reason(self) -> str:
-        """The line in which git reports the error; never empty."""
+        """The line with which git reports the error; never empty."""
         lines = [line.strip() for line in self.error.splitlines() if line.strip()]
         starts = ("fatal: ", "error: ")
         found = next((line for line in lines if line.startswith(starts)), (lines or [""])[0])
-        return found.removeprefix("fatal: ").removeprefix("error: ") or f"git ended with {self.code}"
+        return found.removeprefix("fatal: ").removeprefix("error: ") or f"git exited with code {self.code}"
 
 
 class Git:
@@ -83,7 +83,7 @@ class Git:
         seconds: float = TIME_LIMIT,
         grace: float = GRACE,
     ) -> None:
-        """Keep where and how to run git; `options` precede every command."""
+        """Store where and how to run git; `options` precede every command."""
         self._folder = folder
         self.variables: Mapping[str, str] = clean_environment(environment)
         self._options = tuple(options)
@@ -91,11 +91,11 @@ class Git:
         self._grace = grace
 
     def run(self, *arguments: str, data: bytes = b"") -> GitResult:
-        """Run one command with `data` as its input; never raises because git fails or is missing.
+        """Run one command with `data` as its input; do not raise if git fails or is missing.
 
         A process that takes too long is first asked to end, so that git removes its lock files, and then
-        killed. Git is not in our process group: a host that kills the group of a hook does not kill git in
-        the middle of a write, which would leave its lock behind.
+        killed. Git is not in our process group: a host that kills the group of a hook must not kill git in
+        the middle of a write, which would leave a lock behind.
         """
         import subprocess  # most calls only read files
 
@@ -116,14 +116,14 @@ class Git:
         try:
             output, said = process.communicate(data, timeout=self._seconds)
         except subprocess.TimeoutExpired:
-            return GitResult(code=TIMED_OUT, error=f"git did not end within {self._seconds:g} seconds")
+            return GitResult(code=TIMED_OUT, error=f"git did not finish within {self._seconds:g} seconds")
         finally:
             _stop(process, self._grace)
         return GitResult(code=process.returncode, output=output, error=os.fsdecode(said))
 
 
 def _stop(process: "subprocess.Popen[bytes]", grace: float) -> None:
-    """End a process that still runs, and close its pipes."""
+    """Stop a process that is still running, and close its pipes."""
     import subprocess
 
     if process.poll() is None:
@@ -139,7 +139,7 @@ def _stop(process: "subprocess.Popen[bytes]", grace: float) -> None:
 
 
 def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for git: what we choose, and no foreign index or repository."""
+    """Return the environment for git: our variables, and no other command's index or repository."""
     kept = [name for name in variables if not name.startswith("GIT_") or name.startswith(_KEPT)]
     return {**{name: variables[name] for name in kept}, **_CHOSEN}
 
@@ -150,7 +150,7 @@ def split_names(output: bytes) -> list[str]:
 
 
 def split_objects(output: bytes) -> dict[str, bytes]:
-    """Split the output of `git cat-file --batch` into contents by id; a missing id has none."""
+    """Split the output of `git cat-file --batch` into contents by id; a missing id is left out."""
     found: dict[str, bytes] = {}
     start = 0
     while (end := output.find(b"\n", start)) >= 0:
@@ -169,7 +169,7 @@ def join_names(names: Iterable[str]) -> bytes:
 
 
 def in_portions(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Split a list of names into parts that each fit on a command line; no name is left out."""
+    """Split a list of names into parts that each fit on a command line."""
     start, size = 0, 0
     for position, name in enumerate(names):
         size += len(name) + 3

@@ -24,14 +24,14 @@ _REMOTE: Final = "refs/remotes/origin/"
 _USUAL: Final = ("main", "master")
 _FILE_MODES: Final = ("100644", "100755", "100664")
 _FEW: Final = 100
-"""Up to so many paths of a folder git looks up one by one; for more, it lists the folder."""
+"""For up to this many paths of a folder, git looks them up one by one; for more, it lists the folder."""
 
 
 class GitRepository:
     """The repository that contains one root folder.
 
-    Branches, checkouts and folders are read from git's files. Git is started for commits, for the content of
-    a commit, for ignore rules, and if its files are in a format that we do not read.
+    Branches, checkouts and folders are read from git's files. Git is run for commits, for the content of a
+    commit, for ignore rules, and if its files are in a format that we do not read.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class GitRepository:
         seconds: float = 60.0,
         wait: Callable[[float], None] = pause,
     ) -> None:
-        """Keep the root, the current environment, and the time limit of a git process in seconds."""
+        """Store the root, the current environment, and the time limit of a git process in seconds."""
         self._root = os.path.abspath(root)
         self._variables = dict(os.environ if variables is None else variables)
         self._seconds = seconds
@@ -120,7 +120,7 @@ class GitRepository:
         return frozenset(path for some in found for path in some).intersection(paths)
 
     def _list_tree(self, place: git_folder.GitPaths, *only: str) -> Mapping[str, str]:
-        """Return the ids of files in the last commit by path: all of them, or those that are named."""
+        """Return the ids of files in the last commit by path: all of them, or those in `only`."""
         from passdown.engines.git.process import split_names  # most calls only read files
 
         found: dict[str, str] = {}
@@ -135,11 +135,11 @@ class GitRepository:
         place = self._place()
         if place is None or "\0" in path:
             return False
-        # A path that starts with a colon would be read as a pattern.
+        # Git would read a path that starts with a colon as a pattern.
         return self._git(place).run("check-ignore", "--quiet", "--", f"./{path}").is_done
 
     def tracked(self, folder: str) -> "TrackedPaths":
-        """Return what git tracks of a folder; the index is read again only after it has changed."""
+        """Return what git tracks in a folder; the index is read again only after it has changed."""
         from passdown.core.project.tracked_paths import NOTHING_TRACKED  # asked only where state is found
         from passdown.engines.git.index_file import mark_of
 
@@ -156,11 +156,11 @@ class GitRepository:
         place = self._place()
         names = self._read_index(place) if place else None
         start = f"{self.prefix()}/".lstrip("/")
-        # A file with conflicts has several entries.
+        # A file with conflicts has several index entries.
         return names and list(dict.fromkeys(one[len(start) :] for one in names if one.startswith(start)))
 
     def ignores_case(self) -> bool:
-        """Return whether the files of the checkout have the same name in upper and lower case."""
+        """Return whether the checkout's file system treats upper and lower case as the same."""
         place = self._place()
         return place is not None and git_folder.ignores_case(place.common)
 
@@ -177,7 +177,7 @@ class GitRepository:
     def _read_index(
         self, place: git_folder.GitPaths, folder: str = "", *, is_short: bool = False
     ) -> list[str] | None:
-        """Return the paths of the index that may lead to a folder, or all; None if git does not answer."""
+        """Return the paths of the index that may be in a folder, or all; None if git does not answer."""
         from passdown.engines.git.index_file import mark_of, read_index
         from passdown.engines.git.process import split_names
 
@@ -202,7 +202,7 @@ class GitRepository:
         return Committed(commit=self._last_commit(place), paths=done)
 
     def _place(self) -> git_folder.GitPaths | None:
-        """Find the checkout once: it does not move while we run."""
+        """Find the checkout, once: it does not move while we run."""
         if self._found is None:
             self._found = (git_folder.find_git_paths(self._root, self._variables),)
         return self._found[0]
@@ -262,7 +262,7 @@ class GitRepository:
         found = dict.fromkeys(
             split_names(git.run("diff-tree", "--stdin", *options, data=names).output) if names else ()
         )
-        # Deleted files have no time; if a commit deleted one, it is already listed.
+        # Deleted files have no time; those that a commit deleted are already listed.
         since = at.timestamp()
         found |= {path: None for path in _list_uncommitted(git) if self._written_at(path) >= since}
         return list(found)
@@ -289,7 +289,7 @@ class GitRepository:
         from passdown.engines.git.commits import find_in_files, find_with_git  # most only read
 
         branch = git_folder.read_branch(place.folder)
-        # If the files do not tell the branch, they do not tell its commit either.
+        # Files that do not reveal the branch do not reveal its commit either.
         head = git_folder.read_id(place, branch) if branch else self._last_commit(place)
         found = find_in_files(place, branch or self._ask_branch(place), head)
         if found is not None or files_only:
@@ -403,6 +403,6 @@ def _no_repository() -> Skipped:
 
 
 def _inside_git() -> Skipped:
-    """Refuse in a hook of `git commit`: a commit of ours would make the one under way fail."""
+    """Refuse inside a hook of `git commit`: a commit of ours would make the user's commit fail."""
     reason = "this runs inside another git command (GIT_INDEX_FILE is set)"
-    return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint="commit again when it is finished")
+    return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint="try again when that command has finished")

@@ -1,1 +1,1 @@
-"""What wiring keeps in memory where there is no SQLite cache: events, their index, and a search."""
+"""In-memory engines for when there is no SQLite cache: events, their index, and a search."""

@@ -29,7 +29,7 @@ class MemoryEventLog:
         return found and found[1]
 
     def may_read(self, events: int = 0) -> bool:
-        """Let everything be read."""
+        """Return True: everything may be read."""
         del events
         return True
 

@@ -55,7 +55,7 @@ class MemoryIndex:
 
     @contextmanager
     def changing(self) -> Generator[None, None, None]:
-        """Keep everything applied within, or nothing; nobody else sees this index."""
+        """Keep all changes made inside, or none; no other process sees this index."""
         found = {folder: files.copy() for folder, files in self._found.items()}
         before = self._folders.copy(), found, self._unread
         is_kept = False
@@ -233,7 +233,7 @@ class MemoryIndex:
         self._notes[name] = text
 
     def _heard(self, until: datetime) -> list[EventFacts]:
-        """Return the events that count and rank no later, the last first."""
+        """Return the events that count and do not rank later, the last one first."""
         ordered = self._order()
         return [source for source in reversed(ordered.heard) if ordered.at(source) <= until]
 

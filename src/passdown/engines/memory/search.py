@@ -1,6 +1,6 @@
 """A `SearchIndex` that lives as long as the process: it reads every document, and scans all of them.
 
-For a single use, if nothing can be written, or if SQLite has no full-text search.
+It is for a single use, if nothing can be written, or if SQLite has no full-text search.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -41,7 +41,7 @@ class MemorySearch:
 
     @contextmanager
     def changing(self) -> Generator[None, None, None]:
-        """Keep everything applied within, or nothing; nobody else sees this index."""
+        """Keep all changes made inside, or none; no other process sees this index."""
         before = self._folders.copy(), {place: files.copy() for place, files in self._files.items()}
         held, is_kept = self._held.copy(), False
         try:

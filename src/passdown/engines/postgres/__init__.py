@@ -1,1 +1,1 @@
-"""Coordination in PostgreSQL: one transaction for each change, and rows that no other project sees."""
+"""Coordination in PostgreSQL: each change is one transaction, and no project sees the rows of another."""

@@ -1,7 +1,7 @@
-"""Connections to PostgreSQL that PgBouncer may share out: all that matters lasts one transaction (C95).
+"""Connections to PostgreSQL, which PgBouncer may share: no state outlives a transaction (C95).
 
-A connection has no state of its own: no prepared statements unless they are asked for, and the project, the
-schema and the limits of time are set in each transaction, for that transaction.
+Prepared statements are used only if asked for. The project, the schema and the time limits are set in each
+transaction, for that transaction.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -28,9 +28,9 @@ MIGRATE: Final = "Run `passdown team migrate` with the role that owns the tables
 _PREPARE_AFTER: Final = 5
 _CONNECT_SECONDS: Final = 5
 _MOST_OPENINGS: Final = 1_000
-"""How many rendered openings are kept; each project has a few."""
+"""How many rendered openings are cached; each project has a few."""
 _UNCHANGED: Final = "Nothing was changed. Try again later."
-_UNKNOWN: Final = "It may or may not have been done. Repeat the same command: it is done once."
+_UNKNOWN: Final = "The change may or may not have been made. Repeat the same command: it is made only once."
 _SECRET_OPTIONS: Final = ("password", "sslpassword")
 
 
@@ -38,13 +38,13 @@ class Limits(NamedTuple):
     """How long to wait, in seconds."""
 
     statement: float = 10.0
-    """For one statement, also for the lock that it needs."""
+    """For one statement, including the lock that it needs."""
     idle: float = 30.0
-    """How long the server waits for the next statement of a transaction: nobody keeps a project locked."""
+    """How long the server waits for a transaction's next statement, so that no client blocks a project."""
 
 
 class Opening(NamedTuple):
-    """What opens a transaction; all of it is sent at once."""
+    """The statements that open a transaction; they are sent together."""
 
     begin: LiteralString
     settings: tuple[tuple[str, str], ...] = ()
@@ -55,7 +55,7 @@ class Opening(NamedTuple):
         """Return the statements for one project."""
         values = {
             SET_PROJECT: project,
-            "search_path": f"{SCHEMA}, pg_temp",  # temporary tables come last, so that they hide none
+            "search_path": f"{SCHEMA}, pg_temp",  # last, so that temporary tables shadow none of ours
             "statement_timeout": _milliseconds(limits.statement),
             "idle_in_transaction_session_timeout": _milliseconds(limits.idle),
             **dict(self.settings),
@@ -76,13 +76,13 @@ class OpenTransaction:
         opened: "psycopg.Cursor[Any]",
         reporting: Callable[[], AbstractContextManager[None]],
     ) -> None:
-        """Use a connection whose transaction was opened; `reporting` turns errors of the driver into ours."""
+        """Use a connection with an open transaction; `reporting` turns the driver's errors into ours."""
         self._connection = connection
         self._reporting = reporting
         while opened.nextset():
             continue
         self.first_row: Sequence[Any] = opened.fetchone() or ()
-        """The row of the last statement that opened it; empty if there is none."""
+        """The row that the last opening statement returned; empty if there is none."""
 
     def ask(self, statement: bytes, values: Sequence[object] = ()) -> list[Any]:
         return self._execute(statement, values).fetchall()
@@ -103,12 +103,12 @@ class OpenTransaction:
         try:
             return self._connection.execute(statement, values)
         except (psycopg.Error, UnicodeEncodeError):
-            with self._reporting():  # only now: it would take a tenth of the time of a statement
+            with self._reporting():  # only on errors: entering it costs a tenth of a statement
                 raise
 
 
 class Connections:
-    """What one store uses of the connections of this process to its server."""
+    """One store's access to the connections that this process has to its server."""
 
     def __init__(
         self,
@@ -119,9 +119,9 @@ class Connections:
         patience: Patience | None = None,
         pools: Pools = POOLS,
     ) -> None:
-        """Take a `postgresql:` URL; nothing is opened yet.
+        """Store a `postgresql:` URL; no connection is opened yet.
 
-        `patience` is for all transactions together; without it, each statement has its own limit.
+        `patience` is one limit for all transactions together; without it, each statement has its own limit.
         """
         self._pools = pools
         self._pool: Pool | None = None
@@ -134,7 +134,7 @@ class Connections:
 
     @property
     def place(self) -> str:
-        """Where the database is, without user and password."""
+        """The host and port of the database, without user and password."""
         host = self._options.get("host") or self._options.get("service") or "default host"
         return ":".join(str(part) for part in (host, self._options.get("port")) if part)
 
@@ -150,17 +150,17 @@ class Connections:
             self._commit(connection)
 
     def restart(self) -> None:
-        """Begin anew to count the time for which the server is waited for."""
+        """Reset the time that may be spent waiting for the server."""
         if self._patience is not None:
             self._patience.restart()
 
     def close(self) -> None:
-        """Let the connections go; they are closed once no store of this process uses the server."""
+        """Release the connections; they are closed once no store of this process uses the server."""
         self._pool = None
         self._part()
 
     def _render(self, project: str, opening: Opening, connection: Connection) -> bytes:
-        """Render what opens a transaction, once: that takes as long as several of its statements."""
+        """Render the opening of a transaction; cached, because that takes as long as several statements."""
         known = self._openings.get((project, opening))
         if known is None:
             if len(self._openings) >= _MOST_OPENINGS:
@@ -171,7 +171,7 @@ class Connections:
 
     @contextmanager
     def _taking(self) -> Generator[Connection, None, None]:
-        """Have a connection to oneself."""
+        """Take a connection out of the pool for exclusive use."""
         pool = self._pool or self._join()
         patience = self._patience or Patience(self._limits.statement + MARGIN)
         if not pool.enter(patience.waits(f"a free connection to PostgreSQL ({self.place})")):
@@ -195,7 +195,7 @@ class Connections:
         return pool
 
     def _connect(self) -> Connection:
-        """Connect in a thread that is left behind when the time is over: names are looked up in it, too."""
+        """Connect in a thread, which is abandoned when time is up: looking up a name can hang."""
         made: SimpleQueue[Connection | Exception] = SimpleQueue()
 
         def connect() -> None:
@@ -221,15 +221,15 @@ class Connections:
         raise DeadlineError(f"no connection within {patience.seconds:g} s")
 
     def _give_back(self, pool: Pool, connection: Connection) -> None:
-        """Keep a connection for the next transaction, after undoing what was not kept."""
+        """Return a connection to the pool, after rolling back what was not committed."""
         if connection.info.transaction_status != TransactionStatus.IDLE and self._has_time:
-            with suppress(psycopg.Error):  # closing the connection undoes it, too
+            with suppress(psycopg.Error):  # closing the connection rolls back as well
                 connection.execute(b"ROLLBACK")
         if connection.info.transaction_status == TransactionStatus.IDLE:
             pool.keep(connection)
             return
         connection.close()
-        pool.close()  # whatever ended this connection has probably ended the others
+        pool.close()  # what broke this connection has probably broken the others
 
     @property
     def _has_time(self) -> bool:
@@ -243,14 +243,14 @@ class Connections:
             if status == TransactionStatus.UNKNOWN or isinstance(error, DeadlineError):
                 raise self._make_error(error, _UNKNOWN, UnansweredError) from error
             raise
-        if said != "COMMIT":  # an error in the transaction was not passed on
+        if said != "COMMIT":  # a statement failed earlier, and its error was swallowed
             raise StorageError(f"PostgreSQL ({self.place}) refused the change.", hint=_UNCHANGED)
 
     @contextmanager
     def _reporting(self) -> Generator[None, None, None]:
         try:
             yield
-        except UnicodeEncodeError as error:  # half a character, which no database takes
+        except UnicodeEncodeError as error:  # a lone surrogate, which no database accepts
             raise self._make_error(errors.DataError(error.reason), _UNCHANGED) from error
         except (errors.UndefinedTable, errors.InsufficientPrivilege) as error:
             raise self._make_error(error, MIGRATE) from error
@@ -260,7 +260,7 @@ class Connections:
     def _make_error(
         self, error: psycopg.Error, hint: str, kind: type[StorageError] | None = None
     ) -> StorageError:
-        """Make an error that tells neither passwords nor the values of rows."""
+        """Make an error that reveals neither passwords nor values of rows."""
         text = error.diag.message_primary or " ".join(str(error).split()) or type(error).__name__
         for name in _SECRET_OPTIONS:
             if secret := self._options.get(name):
@@ -269,9 +269,10 @@ class Connections:
 
 
 def _find_kind(error: psycopg.Error) -> type[StorageError]:
-    """Return what an error of the driver means: what the server itself says is no broken connection.
+    """Return our class for an error of the driver.
 
-    It says why it ends a connection, though (class 57P), and that is one.
+    An error that the server reports is not a broken connection, except those with which it closes the
+    connection (class 57P).
     """
     if not isinstance(error, psycopg.OperationalError):
         return StorageError
@@ -280,13 +281,13 @@ def _find_kind(error: psycopg.Error) -> type[StorageError]:
 
 
 def _read_options(url: str) -> dict[str, Any]:
-    """Read a URL; what it does not say is set: short waits, and a server that can be written to."""
+    """Read a URL, with our defaults for what it leaves open: short timeouts, and a writable server."""
     try:
         given = conninfo.conninfo_to_dict(url)
     except psycopg.Error:  # its text may quote a password
         raise UsageError(
-            "The URL of the coordination engine cannot be read.",
-            hint="It looks like postgresql://user@host:5432/database; special characters are %-encoded.",
+            "Cannot read the URL of the coordination server.",
+            hint="Write it as postgresql://user@host:5432/database, with special characters %-encoded.",
         ) from None
     return {
         "connect_timeout": _CONNECT_SECONDS,

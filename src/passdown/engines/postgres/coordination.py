@@ -1,13 +1,13 @@
-"""The store of coordination in PostgreSQL: any machine that reaches the server.
+"""The coordination store in PostgreSQL, for all machines that reach the server.
 
-1. A change takes the project's row first, and only later statements look (C78). Each statement sees what was
-   committed before it, so that whoever waited for the row sees all that was changed before it got it. Before
-   that it queues at a row that never changes: whoever waits for a row that others change has to wait for its
-   new version again, behind those who came later.
-2. Whoever looks sees one state, and waits for nobody.
-3. A sign of life takes no position, and skips a session that somebody is changing at this moment: to wait for
-   it could be waiting in a circle. The row with the project's newest sign is locked after all others, and
-   whoever holds it waits for nothing.
+1. A change first locks the project's row, and reads only after that (C78). Each statement sees what was
+   committed before it, so a change that waited for the row sees everything that came before. To get the row
+   it first queues at another row, which never changes: a transaction that waits for a row that others update
+   would have to wait again for the new version, behind those that came later.
+2. A reader sees one consistent state, and does not wait.
+3. A sign of life takes no position, and skips sessions that are being changed at this moment: waiting for
+   them could be a deadlock. The row with the project's newest sign is locked last, and its holder waits for
+   nothing.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -29,7 +29,7 @@ from passdown.engines.system import pause
 from passdown.errors import OtherThreadError, StorageError
 
 _OWN_QUERIES: Final = Path(__file__).parent / "queries.sql"
-_CHANGE: Final = Opening(  # 1: what RETURNING calls is called when the row is held
+_CHANGE: Final = Opening(  # 1: RETURNING reads the clock once the row is locked
     begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
     then="SELECT 1 FROM queues WHERE project = {project} FOR UPDATE; "
     "UPDATE projects SET pos = pos + 1 WHERE project = {project} "
@@ -54,10 +54,10 @@ def open_store(
     prepared: bool = False,
     patience: Patience | None = None,
 ) -> "PostgresStore":
-    """Open the rows of a project; nothing is connected before the first transaction.
+    """Open the rows of a project; no connection is made before the first transaction.
 
-    `prepared` lets the server keep statements: not for a PgBouncer before 1.21. `patience` is for all that is
-    waited for; without it, each statement has its own limit.
+    `prepared` uses prepared statements, which PgBouncer supports from 1.21 on. `patience` is one limit for
+    all waits; without it, each statement has its own limit.
     """
     connections = Connections(url, limits=limits, prepared=prepared, patience=patience)
     return PostgresStore(connections, project)
@@ -84,7 +84,7 @@ class PostgresStore:
     """The rows of one project: a `Store`."""
 
     def __init__(self, connections: Connections, project: str) -> None:
-        """Keep a project over connections; only the thread that opens it may use it."""
+        """Open a project over connections; only the thread that opens it may use it."""
         self._connections = connections
         self._project = project
         self._thread = get_ident()
@@ -93,11 +93,11 @@ class PostgresStore:
 
     @property
     def place(self) -> str:
-        """Where the server is."""
+        """The host and port of the server."""
         return self._connections.place
 
     def close(self) -> None:
-        """Let its connections go."""
+        """Release the connections."""
         self._connections.close()
 
     @contextmanager
@@ -125,7 +125,7 @@ class PostgresStore:
                 note_sign(RowTransaction(named, self._project, now, 0), lifetimes)
 
     def wall_time(self, reading: Reading) -> float:
-        """Return the time by the server's clock: clients have clocks of their own."""
+        """Return the time by the server's clock, because the clocks of clients differ."""
         return reading.time.seconds
 
     def is_running(self, process: str) -> bool | None:
@@ -134,7 +134,7 @@ class PostgresStore:
         return None
 
     def pause(self, seconds: float) -> None:
-        """Wait before looking again; nobody waits for the server meanwhile."""
+        """Sleep before looking again; this time does not count as waiting for the server."""
         pause(seconds)
         self._connections.restart()
 
@@ -147,15 +147,15 @@ class PostgresStore:
             yield transaction, _NamedStatements(transaction, self._statements)
 
     def _check(self, least: str, named: _NamedStatements) -> None:
-        """Refuse tables that this version may not use; ask once."""
+        """Raise an error if this version may not use the tables; check only once."""
         if self._is_checked:
             return
         known = len(find_migrations())
         meta = {str(name): int(value) for name, value in named.ask("meta")}
         if meta["version"] < known:
-            message = f"its tables have version {meta['version']}, and this version of Passdown needs {known}"
+            message = f"the database has schema {meta['version']}, but this Passdown needs schema {known}"
             raise StorageError(f"PostgreSQL ({self.place}): {message}.", hint=MIGRATE)
         if meta[least] > known:
-            message = f"its tables are for versions of Passdown that know version {meta[least]} of them"
+            message = f"the database needs a Passdown that knows schema {meta[least]}; this one knows {known}"
             raise StorageError(f"PostgreSQL ({self.place}): {message}.", hint="Update Passdown.")
         self._is_checked = True

@@ -1,8 +1,8 @@
-"""Roles, tables and row-level security in PostgreSQL, brought to this version by their owner (C94, C95).
+"""Migrates roles, tables and row-level security in PostgreSQL to this version, as their owner (C94, C95).
 
-`passdown_owner` owns the tables and is needed for migrations alone. `passdown_app` owns nothing and cannot
-bypass row-level security. Both may log in; whether with a password, a certificate or as a user of the
-system, an administrator decides.
+`passdown_owner` owns the tables and is needed only for migrations. `passdown_app` owns nothing and cannot
+bypass row-level security. Both may log in; an administrator decides whether with a password, a certificate or
+as a user of the system.
 """
 
 from functools import cache
@@ -25,9 +25,9 @@ _OWN_MIGRATIONS: Final = Path(__file__).with_name("migrations")
 _PATIENT: Final = Limits(statement=600.0, idle=60.0)
 _PLAIN: Final = Opening(begin="BEGIN")
 _ALONE: Final = Opening(begin="BEGIN", then="SELECT pg_advisory_xact_lock(1885434739)")
-"""Nobody else migrates this database meanwhile; the number is `pass` in ASCII."""
+"""A lock that keeps out other migrations of this database; the number is `pass` in ASCII."""
 _ADMINISTRATOR: Final = (
-    "An administrator runs `passdown team migrate` the first time, or makes the roles: "
+    "The first time, an administrator must run `passdown team migrate`, or create the roles: "
     f"CREATE ROLE {OWNER} LOGIN; CREATE ROLE {APP} LOGIN; CREATE SCHEMA {SCHEMA} AUTHORIZATION {OWNER};"
 )
 
@@ -40,11 +40,11 @@ class MigrationOutcome(NamedTuple):
 
 
 def migrate(url: str) -> MigrationOutcome:
-    """Bring the tables to this version: all missing migrations, or none of them.
+    """Apply all missing migrations to the tables, or none of them.
 
-    1. The first time, an administrator runs it: it makes the roles and the schema.
-    2. Later the owner's role is enough.
-    3. Tables of a newer version stay as they are; whether this version may use them, they say themselves.
+    1. The first run needs an administrator: it creates the roles and the schema.
+    2. Later runs need only the owner's role.
+    3. Tables of a newer version stay as they are; they record which versions of Passdown may use them.
     """
     connections = Connections(url, limits=_PATIENT)
     try:
@@ -67,7 +67,7 @@ def migrate(url: str) -> MigrationOutcome:
 
 @cache
 def find_migrations() -> tuple[str, ...]:
-    """Return the names of the migrations in their order; their number is the version of the tables."""
+    """Return the names of the migrations in order; their count is the version of the tables."""
     return _names(MIGRATIONS)
 
 
@@ -76,9 +76,9 @@ def _names(folder: Path) -> tuple[str, ...]:
 
 
 def _make_roles(connections: Connections) -> None:
-    """Make the roles that are missing; refuse an app role that sees more than it should.
+    """Create the missing roles; refuse an app role that has too many rights.
 
-    Roles belong to the whole server: somebody may make them for another database at the same time.
+    Roles belong to the whole server: another migration may create them for another database at the same time.
     """
     for role in (OWNER, APP):
         try:
@@ -92,13 +92,13 @@ def _make_roles(connections: Connections) -> None:
             continue
         if role == APP and found and any(found[0]):
             raise StorageError(
-                f"The role {APP} is more than a user of tables: it could see every project.",
-                hint=f"ALTER ROLE {APP} NOSUPERUSER NOBYPASSRLS NOCREATEROLE; then try again.",
+                f"The role {APP} has too many rights: it could see every project.",
+                hint=f"Run `ALTER ROLE {APP} NOSUPERUSER NOBYPASSRLS NOCREATEROLE;`, then try again.",
             )
 
 
 def _become_owner(transaction: OpenTransaction) -> None:
-    """Act as the owner of the tables; whoever made that role may need to be let in first."""
+    """Switch to the role that owns the tables; the role that created it may have to join it first."""
     ((is_member, has_schema),) = transaction.ask(_statement("find_rights"))
     if not is_member:
         transaction.change(_statement("join_owner"))

@@ -1,4 +1,4 @@
-"""The connections of this process to each server: a bounded number, which all of its stores share (C136)."""
+"""The connections of this process to each server: a limited number, shared by all stores (C136)."""
 
 import os
 from collections import deque
@@ -14,32 +14,32 @@ from passdown.engines.patience import Patience
 T = TypeVar("T")
 
 MARGIN: Final = 1.0
-"""Seconds in which a server can say that a statement took too long."""
+"""Extra seconds in which the server can report that a statement timed out."""
 MOST: Final = 10
-"""How many connections a process has to one server at a time; a server allows 100 in all by default."""
+"""How many connections a process has to one server at a time; by default a server allows 100 in total."""
 
 
 class DeadlineError(psycopg.OperationalError):
-    """The server did not answer in the time that a caller has."""
+    """The server did not answer within the caller's time."""
 
 
 class Connection(psycopg.Connection[Any]):
-    """A connection that is closed once nobody holds it, if it was not closed before."""
+    """A connection that closes itself when it is garbage-collected."""
 
     patience: Patience | None = None
-    """How long to wait for the server in all; the driver would wait for ever if it takes calls and says
-    nothing."""
+    """The total time to wait for the server; the driver would wait forever for a server that accepts calls
+    and never answers."""
     seconds = MARGIN
-    """How long to wait for one statement, if there is no limit for all of them."""
+    """How long to wait for one statement, if there is no total limit."""
     place = ""
 
     def __del__(self, *_: object) -> None:
         """Close it, without the driver's warning."""
-        if hasattr(self, "pgconn"):  # it may not have come so far
+        if hasattr(self, "pgconn"):  # the constructor may have failed before that
             self.close()
 
     def wait(self, gen: Generator[Any, Any, T], interval: float = 0.0, timeout: float | None = None) -> T:
-        """Let the driver go on whenever the server answers, as long as there is time (C144)."""
+        """Resume the driver whenever the server answers, until the time is up (C144)."""
         del interval, timeout
         patience = self.patience or Patience(self.seconds)
         with DefaultSelector() as selector:
@@ -57,7 +57,7 @@ class Connection(psycopg.Connection[Any]):
 
 
 def _wait_for(selector: BaseSelector, patience: Patience, what: str) -> int:
-    """Return for what the connection is ready; raise an error if the time is over."""
+    """Return what the connection is ready for; raise a DeadlineError when the time is up."""
     for seconds in patience.waits(what):
         if found := selector.select(seconds):
             return found[0][1]
@@ -65,60 +65,60 @@ def _wait_for(selector: BaseSelector, patience: Patience, what: str) -> int:
 
 
 class Pool:
-    """The connections to one server: opened when they are needed, and kept for the next transaction."""
+    """The connections to one server: opened when needed, and kept for the next transaction."""
 
     def __init__(self, most: int = MOST) -> None:
-        """Allow so many at a time."""
+        """Allow at most that many connections at a time."""
         self.users = 0
         self._free = Semaphore(most)
         self._kept: deque[Connection] = deque()
 
     def enter(self, waits: Iterable[float]) -> bool:
-        """Take the right to one connection; `waits` says how many seconds to wait for others, and again.
+        """Acquire the right to one connection; `waits` yields the seconds of each attempt.
 
-        Return False if none of them has given its right back by then.
+        Return False if no other thread has released its right by then.
         """
         return self._free.acquire(blocking=False) or any(self._free.acquire(timeout=one) for one in waits)
 
     def leave(self) -> None:
-        """Give that right back."""
+        """Release the right to a connection."""
         self._free.release()
 
     def take(self) -> Connection | None:
-        """Return a connection that was kept; None if a new one is needed."""
+        """Return a kept connection; None if a new one is needed."""
         try:
             return self._kept.pop()
         except IndexError:
             return None
 
     def keep(self, connection: Connection) -> None:
-        """Keep a connection for the next transaction, whoever makes it."""
+        """Keep a connection for the next transaction of any store."""
         self._kept.append(connection)
 
     def close(self) -> None:
-        """Close what is kept."""
+        """Close the kept connections."""
         while connection := self.take():
             connection.close()
 
 
 class Pools:
-    """The pools of a process, by server; one lives as long as somebody uses it."""
+    """The pools of a process, by server; a pool lives as long as a store uses it."""
 
     def __init__(self, most: int = MOST) -> None:
-        """Allow so many connections to each server at a time."""
+        """Allow at most that many connections to each server at a time."""
         self._most = most
         self._lock = Lock()
         self._pools: dict[tuple[int, Hashable], Pool] = {}
 
     def join(self, server: Hashable) -> Pool:
-        """Use the pool of a server; a process that was forked has its own."""
+        """Start using the pool of a server; a forked process has its own."""
         with self._lock:
             pool = self._pools.setdefault((os.getpid(), server), Pool(self._most))
             pool.users += 1
             return pool
 
     def part(self, server: Hashable, pool: Pool) -> None:
-        """Use it no longer; the last one to do so closes its connections."""
+        """Stop using a pool; when no store uses it any more, close its connections."""
         with self._lock:
             pool.users -= 1
             if pool.users:

@@ -1,6 +1,6 @@
-"""Whether anybody answers where a `postgresql:` URL points, asked before the driver is loaded (C86).
+"""Whether a server answers at a `postgresql:` URL, checked before the driver is loaded (C86).
 
-The driver takes longer to load than a caller may wait, and a name can take longer to look up than that.
+Loading the driver, or looking up a host name, can take longer than a caller may wait.
 """
 
 import os
@@ -14,26 +14,25 @@ from passdown.engines.system import SystemClock
 DEFAULT_PORT: Final = "5432"
 _SCHEMES: Final = ("postgresql://", "postgres://")
 _ELSEWHERE: Final = ("service", "hostaddr")
-"""What sends the driver to a place that the rest of the URL does not name."""
+"""Options that send the driver to a server other than the one in the rest of the URL."""
 
 _SSL_REQUEST: Final = b"\0\0\0\x08\x04\xd2\x16\x2f"
-"""What asks for encryption. Every server answers it with one byte, and one that hangs does not."""
+"""A request for encryption. Every working server answers it with one byte; a server that hangs does not."""
 
 Address = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes] | str
 
 
 class ServerPlace(NamedTuple):
-    """Where a server listens: a host and its port, or the folder of a socket and the port in its name."""
+    """The address of a server: a host and port, or the folder of a socket and the port in its name."""
 
     host: str
     port: str
 
 
 def is_reachable(url: str, seconds: float = 0.225) -> bool:
-    """Return whether a server answers at one of the places that a URL names.
+    """Return whether a server answers at one of the addresses in a URL, within that many seconds.
 
-    It takes at most that many seconds. If the URL leaves the place to the driver, the answer is yes: only the
-    driver knows.
+    If the URL leaves the address to the driver, the answer is yes: only the driver knows the address.
     """
     places = find_places(url)
     clock = SystemClock()
@@ -42,7 +41,7 @@ def is_reachable(url: str, seconds: float = 0.225) -> bool:
 
 
 def find_places(url: str) -> tuple[ServerPlace, ...]:
-    """Return the places that a URL names; none if only the driver can tell."""
+    """Return the addresses in a URL; none if only the driver knows them."""
     _, _, rest = url.partition("://")
     before, _, query = rest.partition("?")
     authority = before.partition("/")[0].rpartition("@")[2]
@@ -103,7 +102,7 @@ def _answers(place: ServerPlace, seconds: float) -> bool:
 
 def _socket_name(place: ServerPlace) -> str:
     name = f"{place.host}/.s.PGSQL.{place.port}"
-    return f"\0{name[1:]}" if name.startswith("@") else name  # a name that is no file, only on Linux
+    return f"\0{name[1:]}" if name.startswith("@") else name  # an abstract socket, which only Linux has
 
 
 def _connects(family: socket.AddressFamily, address: Address, seconds: float) -> bool:
@@ -118,12 +117,12 @@ def _connects(family: socket.AddressFamily, address: Address, seconds: float) ->
             plug.settimeout(end - clock.monotonic())
             plug.sendall(_SSL_REQUEST)
             return plug.recv(1) != b""
-        except (OSError, ValueError):  # a path may be too long, or hold what no path can
+        except (OSError, ValueError):  # a path may be too long or contain a null byte
             return False
 
 
 def _look_up(place: ServerPlace, seconds: float) -> Iterator[tuple[socket.AddressFamily, Address]]:
-    """Yield the addresses of a host; a look-up that takes longer is left behind in its thread."""
+    """Yield the addresses of a host; a look-up that takes too long is abandoned in its thread."""
     from queue import Empty, SimpleQueue
     from threading import Thread
 

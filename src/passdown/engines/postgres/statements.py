@@ -1,4 +1,4 @@
-"""The statements of coordination as psycopg takes them: the same text as for SQLite, with other marks."""
+"""The SQL of coordination for psycopg: the same text as for SQLite, with other placeholders."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _TEXT: Final = pattern(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*)|\bTEXT\b""")
 
 @cache
 def read_statements(path: Path) -> Mapping[str, bytes]:
-    """Read the statements in a file, each below a line `-- name: …`, ready to be executed with values."""
+    """Read the statements in a file, each under a line `-- name: …`, ready to be executed with values."""
     _, *parts = _NAME.split(read_script(path))
     return MappingProxyType(
         {
@@ -35,7 +35,7 @@ def read_script(path: Path) -> str:
 def mark_values(statement: str) -> str:
     """Return a statement with `%s` for each `?`, and without comments.
 
-    What is quoted keeps its question marks; a percent sign is doubled wherever it is.
+    Question marks inside quotes stay; percent signs are doubled everywhere.
     """
 
     def mark(found: re.Match[str]) -> str:
@@ -48,5 +48,5 @@ def mark_values(statement: str) -> str:
 
 
 def sort_by_bytes(script: str) -> str:
-    """Return a script whose texts are compared byte by byte, as in SQLite, whatever the database's locale."""
+    """Return a script whose text columns compare byte by byte, as in SQLite, in any database locale."""
     return _TEXT.sub(lambda found: found[0] if found[1] else 'TEXT COLLATE "C"', script)

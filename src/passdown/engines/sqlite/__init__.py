@@ -1,1 +1,1 @@
-"""The only way to open SQLite, and what is stored in it."""
+"""The only code that opens SQLite, and the databases stored in it."""

@@ -1,9 +1,9 @@
-"""What was changed in the coordination database since it was copied, so that a lost one is made again (C146).
+"""The changes to the coordination database since its last copy, so that a lost one can be restored (C146).
 
-The folder has periods, each with a number: a copy of the database as it was when the period began, unless it
-was new, and a file of changes. That file begins with a line about the period; each change is a line with the
-statements that made it. Only a process that has passed the database's gate writes here. Only the beginning of
-a period is synced: a line that is lost when the power fails stands in the database.
+The folder has periods, each with a number: a copy of the database at the start of the period, unless it was
+new, and a file of changes. That file begins with a line about the period; each change is a line with the
+statements that made it. Only a process that has passed the database's gate writes here. Only the start of a
+period is synced: if a power cut loses a line, the change is still in the database.
 """
 
 import json
@@ -24,7 +24,7 @@ _CHANGES: Final = ".jsonl"
 _KEPT: Final = 3
 """How many periods are kept."""
 _LONGEST: Final = 16_777_216
-"""How many bytes of changes a period may have before the next one begins."""
+"""The bytes of changes after which the next period begins."""
 _MOST: Final = 4 * _LONGEST
 _END: Final = 65_536
 
@@ -33,7 +33,7 @@ Call = tuple[str, Sequence[object]]
 
 
 class FileState(NamedTuple):
-    """What a file was like after a change; one that nobody else touched still is."""
+    """The status of a file after a change; if it is still the same, no other program touched the file."""
 
     inode: int
     size: int
@@ -41,11 +41,11 @@ class FileState(NamedTuple):
 
 
 class Period(NamedTuple):
-    """How a period began."""
+    """The start of a period."""
 
     number: int
     identity: int
-    """The number that the database has to tell it from others."""
+    """The number that identifies the database."""
     version: int
     """The version of its tables."""
     day: str
@@ -53,7 +53,7 @@ class Period(NamedTuple):
     """The position of each project."""
     has_copy: bool
     restored: str = ""
-    """Why the database was made again then; empty if it was not."""
+    """What was restored at the start of the period, and why; empty if nothing was."""
 
 
 class LoggedChange(NamedTuple):
@@ -65,16 +65,16 @@ class LoggedChange(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the end of the log says about the database."""
+    """What the end of the log records about the database."""
 
     period: Period
     positions: Mapping[str, int]
     state: FileState | None
-    """None if nobody could tell, or the database was seen to be damaged."""
+    """The status of the file; None if it was unknown, or the database was found damaged."""
 
 
 class RecordedStatements:
-    """Runs the statements of a transaction, and keeps those that change something."""
+    """Runs the statements of a transaction, and records those that change something."""
 
     def __init__(self, statements: Statements) -> None:
         self._statements = statements
@@ -93,7 +93,7 @@ class RecordedStatements:
 
 
 def find_state(path: str) -> FileState | None:
-    """Return what a file is like now; None if it is missing."""
+    """Return the status of a file now; None if it is missing."""
     with suppress(OSError):
         found = os.stat(path)
         return FileState(found.st_ino, found.st_size, found.st_mtime_ns)
@@ -101,17 +101,17 @@ def find_state(path: str) -> FileState | None:
 
 
 class ChangeLog:
-    """The folder of one database."""
+    """The change log of one database."""
 
     def __init__(self, folder: str) -> None:
-        """Name the folder; it is created with the first period."""
+        """Store the path of the folder, which is created with the first period."""
         self._folder = folder
         self._unsynced = replace(HERE, sync=leave_unsynced)
 
     # --- reading --------------------------------------------------------------------------------------
 
     def _list(self) -> list[int]:
-        """Return the numbers of the periods; others may begin one at any time."""
+        """Return the numbers of the periods; other processes may begin one at any time."""
         try:
             found = read.names(self._folder, self._folder)
         except OSError:
@@ -120,7 +120,7 @@ class ChangeLog:
         return sorted(int(stem) for stem in stems if stem.isdecimal())
 
     def copy_of(self, number: int) -> str:
-        """Return the path of the copy that a period began with."""
+        """Return the path of the copy at the start of a period."""
         return self._path(number, _COPY)
 
     def _path(self, number: int, suffix: str) -> str:
@@ -154,9 +154,9 @@ class ChangeLog:
                     yield LoggedChange(found["project"], found["position"], found["run"])
 
     def known(self) -> Known | None:
-        """Return what is known about the database; None if it was never in use.
+        """Return what the log records about the database; None if it was never in use.
 
-        If another process died in the middle of its line, that line says nothing.
+        A line is ignored if its process died while writing it.
         """
         newest_first = map(self._read_period, reversed(self._list()))
         period = next(filter(None, newest_first), None)
@@ -172,7 +172,7 @@ class ChangeLog:
         return Known(period, positions, state)
 
     def _read_end(self, period: Period) -> Sequence[Mapping[str, Any]]:
-        """Return the last lines of a period, with a change among them if it has one."""
+        """Return the last lines of a period, including a change if it has one."""
         path = self._path(period.number, _CHANGES)
         with suppress(OSError):
             lines = [_parse(line) for line in read.read_end(path, _END).splitlines()]
@@ -182,14 +182,14 @@ class ChangeLog:
         return ()
 
     def is_full(self, period: Period, day: str) -> bool:
-        """Return whether the next period is due: on another day, and after many changes."""
+        """Return whether the next period is due: on another day, or after many changes."""
         state = find_state(self._path(period.number, _CHANGES))
         return period.day != day or state is None or state.size > _LONGEST
 
     # --- writing --------------------------------------------------------------------------------------
 
     def add(self, change: LoggedChange, state: FileState | None) -> bool:
-        """Add a change that was made; return whether it is there now."""
+        """Add a change that was made; return whether it was written."""
         return self._append(
             {
                 "project": change.project,
@@ -200,11 +200,11 @@ class ChangeLog:
         )
 
     def note_state(self, state: FileState | None) -> None:
-        """Note what the file is like now, though nothing was changed that counts; None if it is damaged."""
+        """Record the status of the file after something other than a change; None if it is damaged."""
         self._append({"file": state})
 
     def _append(self, line: Mapping[str, object]) -> bool:
-        """Add a line; if that fails, the next one to open the database finds a gap and copies it."""
+        """Add a line; if that fails, the next process to open the database notices the gap and copies it."""
         for number in self._list()[-1:]:
             path = self._path(number, _CHANGES)
             with suppress(StorageError):
@@ -214,16 +214,16 @@ class ChangeLog:
         return False
 
     def next_number(self) -> int:
-        """Return the number of the next period; what is left of one that did not begin is overwritten."""
+        """Return the number of the next period; leftovers of a period that did not begin are overwritten."""
         return max(self._list(), default=0) + 1
 
     def begin(self, period: Period) -> None:
-        """Begin a period whose copy is there."""
+        """Begin a period whose copy exists."""
         first = json.dumps(period._asdict(), separators=(",", ":")).encode() + b"\n"
         write.replace(self._path(period.number, _CHANGES), first, local=True)
 
     def list_old(self) -> Sequence[str]:
-        """Return the files of periods that are not needed any more."""
+        """Return the files of periods that are no longer needed."""
         return [self._path(number, end) for number in self._list()[:-_KEPT] for end in (_CHANGES, _COPY)]
 
     def make_folder(self) -> None:

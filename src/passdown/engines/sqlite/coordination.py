@@ -1,8 +1,8 @@
 """The rows of coordination in one SQLite file, for all checkouts of a clone (C75, C78, C81, C87, C94).
 
 Writers pass a gate, one at a time: that is fairer than SQLite's own waiting, and two connections never write
-or checkpoint at once, which damages files before SQLite 3.51.3. Nothing relies on the gate: without it,
-`BEGIN IMMEDIATE` keeps writers apart.
+or checkpoint at once, which can damage files before SQLite 3.51.3. Correctness does not depend on the gate:
+without it, `BEGIN IMMEDIATE` keeps writers apart.
 """
 
 import errno
@@ -45,24 +45,24 @@ from passdown.records import record
 
 _FORBIDDEN: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _SILENCES_SINCE: Final = 3
-"""The version of the file that first had silences."""
+"""The first version of the file that has silences."""
 _MOST_OPENINGS: Final = 20
 _OPENING_PAUSE: Final = 0.02
 _LOGS: Final = ("-wal", "-journal")
-"""The suffixes of files without which a database may be only half of the truth."""
+"""The suffixes of the log files without which a database may be incomplete."""
 
 
 @record
 class LocalMachine:
-    """What a store of rows asks of this machine."""
+    """What a store of rows needs from this machine."""
 
     boot_clock: BootClock
     clock: Clock
-    """For the beginning, and for the time between two boots."""
+    """For the first instant, and for the time between two boots."""
     is_running: Callable[[str], bool | None]
     pause: Callable[[float], None] = pause
     recovery: Recovery | None = None
-    """Says how a file that was lost is restored; without it, nothing is logged."""
+    """How to restore a lost file; without it, changes are not logged."""
 
 
 def open_store(
@@ -74,19 +74,19 @@ def open_store(
     gate: Gate | None = None,
     wait: float | Patience = WAIT_SECONDS,
 ) -> "SqliteStore":
-    """Open the file of a clone, created if nobody has used it yet, for one project.
+    """Open the file of a clone for one project; create it if it does not exist.
 
-    `mount` is the kind of file system that holds it; None finds out. `wait` is the time to wait for other
-    writers, in seconds: each time, or in all if it is a patience. Raises a StorageError if the file cannot be
-    written: then nothing is granted.
+    `mount` is the kind of file system that holds it; None means to find out. `wait` is the time to wait for
+    other writers: a number of seconds each time, or a patience for all waits together. Raises a StorageError
+    if the file cannot be written: then nothing is granted.
     """
     folder = os.path.dirname(path)
     if mount is None:
         mount = find_mount(folder, sys.platform)
     if mount is MountKind.REMOTE:
         raise StorageError(
-            f"{TITLE} cannot be in {folder}: it is on a network or virtual file system",
-            hint="Use a server engine: sessions on several machines or in containers cannot share this file.",
+            f"{TITLE} cannot be stored in {folder}: it is on a network or virtual file system",
+            hint="Sessions on several machines or in containers cannot share this file: use a server engine.",
         )
     try:
         make_folder(folder)
@@ -104,7 +104,7 @@ def open_store(
 
 
 class _Turn:
-    """How writers of a file wait for one another."""
+    """How the writers of a file wait for each other."""
 
     def __init__(self, gate: Gate, wait: float | Patience) -> None:
         self.gate = gate
@@ -113,25 +113,25 @@ class _Turn:
 
     @property
     def left(self) -> float:
-        """The seconds that are left of this turn for writers that know no turns."""
+        """The seconds of this turn that are left to wait for writers that do not use the gate."""
         return self._patience.left
 
     @contextmanager
     def taken(self) -> Generator[Patience, None, None]:
-        """Wait for one's turn; give what is left of the time for writers that know no turns."""
+        """Wait for our turn; yield the time that is left to wait for writers that do not use the gate."""
         self._patience = self.wait if isinstance(self.wait, Patience) else Patience(self.wait)
         with self.gate.passed(self._patience):
             yield self._patience
 
     def is_kept(self) -> bool:
-        """Return whether nobody else can have passed the gate since."""
+        """Return whether no other process can have passed the gate since."""
         return self.gate.is_kept()
 
 
 def _open_patiently(
     path: str, machine: LocalMachine, *, shared_memory: bool, wait: float
 ) -> CoordinationDatabase:
-    """Open the file; without a gate, SQLite does not wait for others that create it at the same moment."""
+    """Open the file; SQLite itself does not wait for a process that creates it at the same moment."""
     began = machine.boot_clock.read().seconds
     for _ in range(_MOST_OPENINGS):
         try:
@@ -145,7 +145,7 @@ def _open_patiently(
 
 
 def read_time(statements: Statements, project: str, machine: LocalMachine) -> tuple[ClockRow, int]:
-    """Return the time of a project, and the position of its last change, which is in the same row."""
+    """Return the time of a project and the position of its last change, which are in the same row."""
     rows = statements.ask("clock", project)
     stored, position = (ClockRow(*rows[0][:-1]), rows[0][-1]) if rows else (ClockRow(), 0)
     wall = machine.clock.now().timestamp()
@@ -153,14 +153,14 @@ def read_time(statements: Statements, project: str, machine: LocalMachine) -> tu
 
 
 class _LocalStore:
-    """What every store on this machine can do."""
+    """The methods that all stores on this machine share."""
 
     def __init__(self, project: str, machine: LocalMachine) -> None:
         self._project = project
         self._machine = machine
 
     def wall_time(self, reading: Reading) -> float:
-        """Return the time by the wall clock of this machine, which makes the ids of operations."""
+        """Return the time by the wall clock of this machine, from which operation ids are made."""
         del reading
         return self._machine.clock.now().timestamp()
 
@@ -198,7 +198,7 @@ class SqliteStore(_LocalStore):
             is_logged = self._file.opened.log_change(self._project, fence, statements.calls)
             if not (is_logged and self._turn.is_kept()):  # it may be neither in the file nor in its log
                 message = f"{TITLE} was removed or replaced while it was changed"
-                raise UnsureError(message, hint="Repeat the same command: it is done once.")
+                raise UnsureError(message, hint="Repeat the same command: the change is made only once.")
             self._file.opened.shorten_log()
 
     @contextmanager
@@ -225,16 +225,16 @@ class SqliteStore(_LocalStore):
             self._file.opened.shorten_log()
 
     def close(self) -> None:
-        """Close the file; the last one to do so may move what was written into the database."""
+        """Close the file; the last process to do so may move the write-ahead log into the database."""
         _close(self._file.opened, self._turn.gate, self._turn.wait)
 
     def let_go(self) -> None:
-        """Close the file without waiting for others that are busy."""
+        """Close the file without waiting for processes that are busy."""
         self._finalizer()
 
     @contextmanager
     def _taking_turn(self) -> Generator[None, None, None]:
-        """Keep other writers out, and open the file again if somebody has touched it (C146)."""
+        """Keep other writers out, and reopen the file if another program has touched it (C146)."""
         with self._turn.taken() as patience, self._noting_damage():
             with patience.spending():
                 self._database = self._file.refresh()
@@ -242,17 +242,17 @@ class SqliteStore(_LocalStore):
             try:
                 yield
             finally:
-                self._database.patience = None  # a store that is let go must not hold who waits
+                self._database.patience = None  # so that an abandoned store holds no reference to it
 
     def _require_same(self) -> None:
-        """Raise an error before a change is kept in a file that nobody will find again."""
+        """Raise an error before a change is committed to a file that was removed or replaced."""
         if not (self._file.opened.is_same() and self._turn.is_kept()):
             message = f"{TITLE} was removed or replaced while it was changed"
             raise AwayError(message, hint="Nothing was changed; try again.")
 
     @contextmanager
     def _noting_damage(self) -> Generator[None, None, None]:
-        """Let the next one to open a file examine all of it, if it turned out to be damaged."""
+        """If the file turns out to be damaged, make the next process that opens it examine all of it."""
         try:
             yield
         except StorageError as error:
@@ -261,9 +261,9 @@ class SqliteStore(_LocalStore):
             raise
 
     def _store_time(self, statements: Statements, positions: int) -> tuple[EngineTime, int]:
-        """Read the clock while nobody else can write, so that instants are stored in their order.
+        """Read the clock while no other process can write, so that instants are stored in order.
 
-        The next positions are taken with it; return the last of them.
+        This takes the next positions too; return the last of them.
         """
         now, position = read_time(statements, self._project, self._machine)
         fence = position + positions
@@ -274,16 +274,16 @@ class SqliteStore(_LocalStore):
 
 
 def _close(opened: OpenFile, gate: Gate, wait: float | Patience) -> None:
-    with suppress(StorageError), gate.passed(wait):  # whoever is busy has it open, too
+    with suppress(StorageError), gate.passed(wait):  # if another process is busy, it has the file open too
         opened.close()
     opened.close()
 
 
 def _let_go(opened: OpenFile, gate: Gate) -> None:
-    """Close the file of a store that nobody needs, without waiting.
+    """Close the file of a store that is no longer needed, without waiting.
 
-    If another process is busy, the next one to open the file examines it. If this is another thread, the
-    connection is closed when it goes.
+    If another process is busy, the next process to open the file examines it. In another thread, the
+    connection is closed when it is garbage-collected.
     """
     with suppress(sqlite3.ProgrammingError):
         _close(opened, gate, 0.0)
@@ -292,29 +292,29 @@ def _let_go(opened: OpenFile, gate: Gate) -> None:
 def open_reader(
     path: str, project: str, machine: LocalMachine, refusal: UnwritableError | None = None
 ) -> "ReadOnlyStore":
-    """Look at a file that may not be written; a missing one holds an empty project, and is not created.
+    """Open a file that may not be written; a missing one counts as an empty project, and is not created.
 
-    `refusal` is raised when somebody wants to change something.
+    Attempts to change something raise `refusal`.
     """
-    refusal = refusal or cannot_write(path, "it was opened for reading")
+    refusal = refusal or cannot_write(path, "it was opened read-only")
     return ReadOnlyStore(path, project, machine, refusal)
 
 
 class ReadOnlyStore(_LocalStore):
-    """The rows of one project, where nobody may write: a `Store` that grants nothing."""
+    """The rows of one project that we may not write: a `Store` that grants nothing."""
 
     def __init__(self, path: str, project: str, machine: LocalMachine, refusal: UnwritableError) -> None:
-        """Name the file, and say why nothing is changed in it."""
+        """Store the path of the file, and the error with which changes are refused."""
         super().__init__(project, machine)
         self._path = path
         self._refusal = refusal
 
     @contextmanager
     def looking(self) -> Generator[Reading, None, None]:
-        """Give one consistent state.
+        """Yield one consistent state.
 
-        The file is opened anew each time: others may write to it in between, and one that is opened without
-        its log is not looked at again.
+        The file is opened again each time: other processes may write to it in between, and SQLite does not
+        read a file again that it opened without its log.
         """
         if not os.path.exists(self._path):
             yield self._read(_Nothing())
@@ -332,7 +332,7 @@ class ReadOnlyStore(_LocalStore):
             database.close()
 
     def changing(self) -> AbstractContextManager[Transaction]:
-        """Refuse: whoever cannot write is granted nothing."""
+        """Refuse: a session that cannot write is granted nothing."""
         self._refuse()
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
@@ -345,10 +345,10 @@ class ReadOnlyStore(_LocalStore):
 
 
 class _ReadDatabase(CoordinationDatabase):
-    """The file, opened for reading; no writer may have brought it to this version yet."""
+    """The file, opened read-only; it may still be of an older version."""
 
     def ask(self, query: str, *values: object) -> list[Any]:
-        """Return the rows that a statement gives; a table that the file lacks has none."""
+        """Return the rows of a statement's result; a table that the file lacks has none."""
         if query == "heard" and not self._has_silences:
             return []
         return super().ask(query, *values)
@@ -360,7 +360,7 @@ class _ReadDatabase(CoordinationDatabase):
 
     @classmethod
     def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
-        """Return an error that says what to do, if even reading needs a folder that can be written."""
+        """Return an error with a way out if even reading needs a writable folder."""
         if name_of(error).startswith(UNWRITABLE):
             return StorageError(f"{TITLE} cannot be read: {path}: {error}", hint=way_out(path))
         return super().make_error(error, path)

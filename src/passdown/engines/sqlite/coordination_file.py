@@ -1,7 +1,7 @@
-"""The file of coordination of one clone: opened if it is the one that was there, and logged (C146).
+"""The coordination file of one clone: opened if it is still the same, and restored if it was lost (C146).
 
-A file that was lost is restored before anybody is granted anything, and what is left of it is moved aside.
-All of this is done by a process that has passed the gate.
+A lost file is restored before anything is granted, and what is left of it is moved aside. Only a process that
+has passed the gate does this.
 """
 
 import os
@@ -37,66 +37,66 @@ from passdown.records import record
 if TYPE_CHECKING:
     from passdown.engines.sqlite.restoring import Restored
 
-NEXT_COMMAND: Final = "The next `passdown` command restores it, such as `passdown status`."
+NEXT_COMMAND: Final = "Run any `passdown` command to restore it, such as `passdown status`."
 _NEW: Final = ".new"
 _LOST: Final = ".lost-"
 
 
 @record
 class Recovery:
-    """What is needed to notice that a file was lost, and to make it again."""
+    """What is needed to notice that a file was lost, and to restore it."""
 
     log: ChangeLog
     today: Callable[[], str]
     make_identity: Callable[[], int]
     """Makes a number for a new database."""
     tell_time: Callable[[Statements, str], ClockRow]
-    """Tells the time of a project."""
+    """Returns the time of a project."""
     holders: Callable[[], Mapping[str, Sequence[KnownHolder]]]
-    """Finds what the sessions of each project know to hold."""
+    """Returns what the sessions of each project hold according to their own records."""
     tell: Callable[[str], None]
-    """Is told when something was restored."""
+    """Called with a message when something was restored."""
     is_hurried: bool = False
-    """Whether a hook asks, which restores and copies nothing."""
+    """Whether the caller is a hook, which has no time to restore or copy anything."""
 
 
 class OpenFile:
-    """An open database, what its file was like, and the log of its changes if there is one."""
+    """An open database, the last known status of its file, and the log of its changes if there is one."""
 
     def __init__(self, path: str, log: ChangeLog | None) -> None:
         self.path = path
         self.log = log
         self.database: CoordinationDatabase | None = None
         self.state: FileState | None = None
-        """What the file was like when it was last known that nobody else had touched it."""
+        """The status of the file when it was last known that no other program had touched it."""
 
     def is_same(self) -> bool:
-        """Return whether nobody has touched the file since."""
+        """Return whether no other program has touched the file since."""
         return self.state is not None and find_state(self.path) == self.state
 
     def log_change(self, project: str, position: int, calls: Sequence[Call]) -> bool:
         """Log a change that was made; return whether it can be found again, whatever happens to the file.
 
-        SQLite has written it to its own log. So if the file has changed, somebody else did that, and the next
-        one to open it examines it.
+        SQLite has written it to its own log. So if the file itself has changed, another program did that, and
+        the next process to open it examines it.
         """
         is_same = self.is_same()
         change, state = LoggedChange(project, position, calls), self.state if is_same else None
         return self.log is None or self.log.add(change, state) or is_same
 
     def log_state(self) -> None:
-        """Log what the file is like now, after SQLite itself has changed it."""
+        """Log the status of the file, after SQLite itself has changed it."""
         self.state = find_state(self.path)
         if self.log is not None:
             self.log.note_state(self.state)
 
     def log_damage(self) -> None:
-        """Log that the file was seen to be damaged: the next one to open it examines all of it."""
+        """Log that the file was found damaged, so that the next process to open it examines all of it."""
         if self.log is not None:
             self.log.note_state(None)
 
     def shorten_log(self) -> None:
-        """Move SQLite's own log into the file if it got long."""
+        """Move SQLite's own log into the file if the log is long."""
         if self.database is not None and self.is_same() and self.database.shorten_log():
             self.log_state()
 
@@ -112,7 +112,7 @@ class OpenFile:
 
 
 class CoordinationFile:
-    """The file of a clone, which is opened, examined and restored."""
+    """The coordination file of a clone: opens, examines and restores it."""
 
     def __init__(
         self, path: str, open_at: Callable[[str], CoordinationDatabase], recovery: Recovery | None = None
@@ -124,7 +124,7 @@ class CoordinationFile:
         self.opened = OpenFile(path, recovery.log if recovery else None)
 
     def connect(self) -> CoordinationDatabase:
-        """Open the file, created if nobody has used it yet; restore it first if it was lost."""
+        """Open the file; create it if it is new, and restore it first if it was lost."""
         recovery = self._recovery
         if recovery is None:
             return self._open_here()
@@ -145,7 +145,7 @@ class CoordinationFile:
         return database
 
     def refresh(self) -> CoordinationDatabase:
-        """Return the database to use now: the open one, unless somebody has touched its file."""
+        """Return the database to use now: the open one, unless another program has touched its file."""
         opened, found = self.opened, find_state(self._path)
         if opened.database is None:
             return self.connect()
@@ -159,10 +159,10 @@ class CoordinationFile:
         opened.database.close()
         return self.connect()
 
-    # --- a file that was lost -------------------------------------------------------------------------
+    # --- restoring a lost file ------------------------------------------------------------------------
 
     def _open_known(self, recovery: Recovery, known: Known) -> tuple[CoordinationDatabase | None, str]:
-        """Open the file if it is the one that was there before; return why it counts as lost otherwise."""
+        """Open the file if it is still the same; otherwise return why it counts as lost."""
         found = find_state(self._path)
         if found is None:
             return None, "is missing"
@@ -185,7 +185,7 @@ class CoordinationFile:
         return database, ""
 
     def _examine(self, database: CoordinationDatabase, recovery: Recovery, known: Known) -> str:
-        """Return what is wrong with a file that somebody may have touched; empty if nothing is."""
+        """Return what is wrong with a file that another program may have touched; empty if nothing is."""
         from passdown.engines.sqlite.restoring import compare, find_base, replay
 
         if damage := _describe_damage(database.find_damage()):
@@ -199,12 +199,12 @@ class CoordinationFile:
             if differs:
                 return f"differs from what was written to it: {differs}"
         if not self.opened.is_same():
-            return "was changed by somebody else while it was examined"
+            return "was changed by another program while Passdown examined it"
         self.opened.log_state()
         return ""
 
     def _make_base(self, recovery: Recovery, base: Period | None, made: str) -> CoordinationDatabase:
-        """Make a file as it was when a period began."""
+        """Make a file with the state at the start of a period."""
         discard_database(made)
         if base is not None and base.has_copy:
             copy_database(recovery.log.copy_of(base.number), made)
@@ -229,7 +229,7 @@ class CoordinationFile:
         recovery.tell(told)
 
     def _move_aside(self) -> str:
-        """Give what is left of the file another name, and return that; empty if nothing is left."""
+        """Rename what is left of the file, and return the new name; empty if nothing is left."""
         if not _has_bytes(self._path):
             discard_database(self._path)  # SQLite's own log may be there without it
             return ""
@@ -241,14 +241,14 @@ class CoordinationFile:
         return aside
 
     def _is_copy_due(self, recovery: Recovery, known: Known | None) -> bool:
-        """Return whether a period begins: for a new file, on another day, after many changes, after a gap."""
+        """Return whether a new period must begin: new file, another day, many changes, or a gap."""
         if known is None or recovery.log.is_full(known.period, recovery.today()):
             return True
         has_gap = any(at > known.positions.get(name, 0) for name, at in self._positions.items())
         return has_gap or known.period.version != len(CoordinationDatabase.scripts())
 
     def _copy_here(self, recovery: Recovery, database: CoordinationDatabase) -> None:
-        """Begin a period with this database; if it cannot be copied, that is tried again later."""
+        """Begin a period with this database; if it cannot be copied, a later command tries again."""
         with suppress(StorageError):
             if not database.identity():
                 database.set_identity(recovery.make_identity())
@@ -274,7 +274,7 @@ def examine(path: str, log: ChangeLog) -> str:
 def _begin_period(
     recovery: Recovery, database: CoordinationDatabase, opened: OpenFile | None, restored: str = ""
 ) -> None:
-    """Copy a database, and log its changes from here on, unless somebody touches its file meanwhile."""
+    """Copy a database and log its changes from now on, unless another program touches its file meanwhile."""
     log = recovery.log
     log.make_folder()
     positions, number = database.positions(), log.next_number()
@@ -295,12 +295,12 @@ def _describe_damage(found: str) -> str:
 
 
 def find_loss(identity: int, positions: Mapping[str, int], known: Known) -> str:
-    """Return why an open database is not the one that was there before; empty if it may be."""
+    """Return why an open database is not the same as before; empty if it may be."""
     if identity != known.period.identity:
-        return "is another one"
+        return "was replaced by another file"
     for name, at in known.positions.items():
         if positions.get(name, 0) < at:
-            return f"is older than it was: it has change {positions.get(name, 0)} of {at}"
+            return f"is older than before: it has change {positions.get(name, 0)} of {at}"
     return ""
 
 
@@ -310,11 +310,11 @@ def _has_bytes(path: str) -> bool:
 
 
 def describe_restored(lost: str, restored: "Restored", aside: str) -> str:
-    """Say what happened to the file, what it was restored from, and what was lost."""
+    """Return a message: what happened to the file, what it was restored from, and what was lost."""
     base = restored.base
     sources = [f"the copy of {base.day}"] if base is not None and base.has_copy else []
     sources += [_count(restored.changes, "logged change")] if restored.changes or not sources else []
-    sources += [_count(restored.holdings, "holding") + " of sessions"] if restored.holdings else []
+    sources += [_count(restored.holdings, "holding") + " that sessions recorded"] if restored.holdings else []
     parts = [f"{TITLE} {lost}; it was restored from {' and '.join(sources)}"]
     lacking = _count(restored.missing, "change")
     parts.append(f"{lacking} could not be restored" if restored.missing else "no known change is missing")

@@ -1,7 +1,7 @@
-"""The only way to use an SQLite file: open and prepare it, query and change it, and report its errors.
+"""The base of all SQLite files: open and prepare, query and change, report errors.
 
 There are two kinds. A `RebuildableDatabase` is a cache: it is rebuilt if its version differs or it is
-damaged. A `KeptDatabase` holds what is stored nowhere else: an older one is migrated, and it is never
+damaged. A `KeptDatabase` holds what is stored nowhere else: an older one is migrated, and none is ever
 discarded.
 """
 
@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 import sys
-from _thread import get_ident  # `threading` is large, and most verbs do without
+from _thread import get_ident  # `threading` is large, and most verbs do not need it
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
@@ -37,13 +37,13 @@ _LOG_BYTES: Final = 4_194_304
 """The size to which the write-ahead log shrinks after its content has reached the database."""
 
 _KEPT_LOG_BYTES: Final = 819_200
-"""How long the log of a database may get that keeps it."""
+"""How long the write-ahead log may get in a database that keeps it."""
 _NO_CHECKPOINT_ON_CLOSE: Final = 1006
 """SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE."""
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that closes its file once nobody holds it, if it was not closed before."""
+    """A connection that closes its file when it is garbage-collected."""
 
     def __del__(self) -> None:
         with suppress(sqlite3.ProgrammingError):  # the file could not be opened, so there is nothing to close
@@ -96,10 +96,11 @@ def _open(kind: type[D], path: str, *, shared_memory: bool, wait: float | None) 
 
 
 def _keep_log(connection: sqlite3.Connection) -> None:
-    """Leave the write-ahead log where it is when the file is closed.
+    """Keep the write-ahead log when the file is closed.
 
-    Whoever opens the file for one change would otherwise sync five times: for a new log, the change, the log,
-    the database, and the folder. The log is kept short, because the next one to open the file reads it all.
+    Otherwise a process that opens the file for one change would sync five times: for a new log, the change,
+    the log, the database, and the folder. The log is kept short, because the next process to open the file
+    reads all of it.
     """
     connection.execute("PRAGMA wal_autocheckpoint = 0")  # `shorten_log` does it
     configure = getattr(connection, "setconfig", None)
@@ -108,10 +109,10 @@ def _keep_log(connection: sqlite3.Connection) -> None:
 
 
 def open_read_only(path: str, *, immutable: bool = False) -> sqlite3.Connection:
-    """Open a database read-only; raise the driver's error if there is none that can be read.
+    """Open a database read-only; raise the driver's error if it cannot be read.
 
-    An immutable one is not locked, because nobody writes to it: SQLite does not look for a write-ahead log,
-    and needs to create no file.
+    An immutable one is not locked, because no process writes to it: SQLite does not look for a write-ahead
+    log, and does not need to create a file.
     """
     for character in "%?#":  # `urllib` is slow to import
         path = path.replace(character, f"%{ord(character):02x}")
@@ -123,44 +124,44 @@ def open_read_only(path: str, *, immutable: bool = False) -> sqlite3.Connection:
 
 
 def discard_database(path: str) -> None:
-    """Remove a database; if a part is missing or cannot be removed, whoever opens it finds that."""
+    """Remove a database; parts that are missing or cannot be removed are ignored, opening it reports them."""
     for end in PARTS:
         with suppress(OSError):
             os.unlink(path + end)
 
 
 def move_database(path: str, to: str) -> None:
-    """Give a database another name; raise a StorageError if it cannot be moved."""
+    """Rename a database; raise a StorageError if it cannot be moved."""
     with reporting(path):
-        for end in reversed(PARTS):  # its log never stands beside another file
+        for end in reversed(PARTS):  # so that its log is never next to another file
             with suppress(FileNotFoundError):
                 os.rename(path + end, to + end)
 
 
 def put_in_place(made: str, path: str) -> None:
-    """Give a database that was closed a name that no other one has, so that it survives a power cut."""
+    """Rename a closed database to a free name, durably."""
     folder = os.path.dirname(path)
     with reporting(path), open_folder(folder, folder) as opened:
         os.replace(made, path)
         sync_folder(opened)
-    discard_database(made)  # what SQLite left beside it
+    discard_database(made)  # files that SQLite left next to it
 
 
 def copy_database(path: str, to: str) -> None:
-    """Copy a database that nobody writes to; raise a StorageError if it cannot be read."""
+    """Copy a database that no process writes to; raise a StorageError if it cannot be read."""
     make_private(to)
     try:
         with closing(open_read_only(path, immutable=True)) as source, closing(sqlite3.connect(to)) as target:
             source.backup(target)
     except sqlite3.Error as error:
-        raise StorageError(f"{path} cannot be copied: {error}", hint="Nothing was changed.") from error
+        raise StorageError(f"could not copy {path}: {error}", hint="Nothing was changed.") from error
 
 
 def is_damage(error: BaseException | None) -> bool:
     """Return whether an error means a damaged file, not a locked or read-only one, a full disk or no FTS5.
 
-    A file, or its log, that is shorter than others say it is was cut by somebody. What the driver refuses
-    before it looks at the file says nothing about that.
+    A file or log that is shorter than it should be was cut by another program. An error that the driver
+    raises before it reads the file says nothing about damage.
     """
     if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHORT_READ":
         return True
@@ -178,12 +179,12 @@ class Database(ABC):
     synchronous: ClassVar[str]
     may_be_discarded: ClassVar[bool]
     gives_room_back: ClassVar[bool] = False
-    """Whether a new file is created so that it can shrink."""
+    """Whether a new file is created in such a way that it can shrink."""
     keeps_log: ClassVar[bool] = False
-    """Whether the write-ahead log stays beside the file when that is closed, where Python can do that."""
+    """Whether the write-ahead log is kept when the file is closed, if Python supports that."""
 
     def __init__(self, connection: sqlite3.Connection, path: str = "") -> None:
-        """Use a connection that does not start transactions by itself."""
+        """Use a connection that does not start transactions on its own."""
         self._connection = connection
         self._path = path
         self._thread = get_ident()
@@ -203,12 +204,12 @@ class Database(ABC):
         self._connection.close()
 
     def changing(self) -> AbstractContextManager[None]:
-        """Keep other writers out; all changes within are kept, or none."""
+        """Keep other writers out; commit all changes made inside, or none."""
         return self._transaction("BEGIN IMMEDIATE")
 
     @contextmanager
     def _looking(self) -> Generator[None, None, None]:
-        """Read one consistent state of the database, whatever others write in the meantime."""
+        """Read one consistent state of the database, whatever other processes write in the meantime."""
         if self._connection.in_transaction:
             yield
             return
@@ -217,9 +218,9 @@ class Database(ABC):
 
     @contextmanager
     def _transaction(self, begin: str, *, is_opening: bool = False) -> Generator[None, None, None]:
-        """Run a transaction, and turn errors of the driver into ours, in one generator instead of three.
+        """Run a transaction and turn errors of the driver into ours, in one generator instead of three.
 
-        Whoever opens the file needs the driver's.
+        Code that opens the file needs the driver's errors.
         """
         try:
             self._begin(begin)
@@ -249,11 +250,11 @@ class Database(ABC):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _begin(self, begin: str) -> None:
-        """Open a transaction; others that write are waited for as long as the connection was told to."""
+        """Open a transaction; wait for other writers as long as the connection's limit allows."""
         self._connection.execute(begin)
 
     def _roll_back(self) -> None:
-        # Nothing is open after a commit, and after some errors SQLite has already rolled back.
+        # After a commit there is nothing to roll back, and after some errors SQLite has already done it.
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
@@ -266,7 +267,7 @@ class Database(ABC):
             raise self._report(error) from error
 
     def _report(self, error: sqlite3.Error) -> StorageError:
-        """Return our error for one of the driver, and note damage."""
+        """Return our error for one of the driver; record damage."""
         if get_ident() != self._thread:  # the driver refuses every call there
             message = f"{self.title} was opened in another thread"
             return OtherThreadError(message, hint="Open the project once in each thread.")
@@ -275,7 +276,7 @@ class Database(ABC):
         return self.make_error(error, self._path)
 
     def _note_damage(self) -> None:  # noqa: B027 - optional for subclasses
-        """React to a file that turns out to be damaged in use."""
+        """React to damage that is found while the file is in use."""
 
     def _version(self) -> int:
         return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
@@ -284,7 +285,7 @@ class Database(ABC):
         self._connection.execute(f"PRAGMA user_version = {version}")
 
     def _run_script(self, path: Path) -> None:
-        """Run the statements of a file within the transaction; `executescript` would end it."""
+        """Run the statements of a file inside the transaction; `executescript` would end it."""
         for statement in split_statements(_read(path)):
             self._connection.execute(statement)
 
@@ -315,7 +316,7 @@ class RebuildableDatabase(Database):
     version: ClassVar[int]
     schema: ClassVar[Path]
     origin: ClassVar[str]
-    """What it is rebuilt from."""
+    """What it is rebuilt from, as messages name it."""
     synchronous = "NORMAL"
     may_be_discarded = True
 
@@ -323,7 +324,7 @@ class RebuildableDatabase(Database):
     def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
         """Return an error saying that the cache cannot be used, and may be deleted."""
         del path
-        hint = f"It can be deleted at any time: it is rebuilt from {cls.origin}."
+        hint = f"You can delete it at any time: Passdown rebuilds it from {cls.origin}."
         return CacheError(f"{cls.title} cannot be used: {error}", hint=hint)
 
     def prepare(self) -> None:
@@ -356,11 +357,11 @@ class RebuildableDatabase(Database):
 
 
 class KeptDatabase(Database):
-    """A database of what is stored nowhere else: it is never emptied or discarded.
+    """A database with data that is stored nowhere else: it is never emptied or discarded.
 
-    1. An older database gets the migrations it lacks, all of them or none, after a copy was put beside it.
-    2. A newer database is refused, and left as it is, unless it says that this version may write to it.
-    3. A damaged database is reported, and left as it is.
+    1. An older database gets the missing migrations, all of them or none, after a copy was made next to it.
+    2. A newer database is refused and left as it is, unless it allows this version to write.
+    3. A damaged database is reported and left as it is.
     """
 
     migrations: ClassVar[Path]
@@ -370,9 +371,9 @@ class KeptDatabase(Database):
 
     @classmethod
     def make_error(cls, error: sqlite3.Error, path: str) -> StorageError:
-        """Return an error that says what is wrong, and that nothing was discarded."""
+        """Return an error that says what is wrong and that nothing was discarded."""
         if is_damage(error):  # 3
-            hint = f"It was not changed. Restore a copy, or move {path} away to start over."
+            hint = f"It was not changed. Restore a backup, or move {path} away to start over."
             return StorageError(f"{cls.title} is damaged: {error}", hint=hint)
         return StorageError(f"{cls.title} cannot be used: {error}", hint=f"Nothing was changed in {path}.")
 
@@ -392,29 +393,29 @@ class KeptDatabase(Database):
 
     @classmethod
     def scripts(cls) -> list[Path]:
-        """Return the migrations that this version knows; their number is its version of the database."""
+        """Return the migrations that this version knows; their count is its version of the database."""
         found = names(cls.migrations, cls.migrations)
         return sorted(cls.migrations / name for name in found if name.endswith(".sql"))
 
     def _known_version(self, known: int) -> int:
-        """Return the version of the database, as far as it is known; refuse one that is too new."""
+        """Return the version of the database, at most ours; raise a StorageError if it is too new."""
         version = self._version()
         if version > known and self._least_writer(version) > known:  # 2
             raise self.too_new(version, known)
         return min(version, known)
 
     def _least_writer(self, version: int) -> int:
-        """Return the least version that may write to a newer database; by default, nobody else may."""
+        """Return the lowest version that may write to a newer database; by default only its own."""
         return version
 
     @classmethod
     def too_new(cls, version: int, known: int) -> StorageError:
         """Return the error for a database that only a newer version of Passdown may use."""
-        found = f"it has version {version}, but this version of Passdown knows {known}"
+        found = f"it has version {version}, but this version of Passdown knows only {known}"
         return StorageError(f"{cls.title} is too new: {found}", hint="Update Passdown.")
 
     def _copy(self, path: str) -> None:
-        """Copy the database, as it was before the transaction, into a file that survives a power cut."""
+        """Copy the database as it was before the transaction, durably."""
         make_private(path)
         source = open_read_only(self._path)
         target = sqlite3.connect(path, factory=_Connection)
@@ -427,7 +428,7 @@ class KeptDatabase(Database):
 
 @cache
 def read_queries(path: Path) -> Mapping[str, str]:
-    """Read the queries in a file, each below a line `-- name: …`."""
+    """Read the queries in a file, each under a line `-- name: …`."""
     _, *parts = _NAME.split(_read(path))
     return MappingProxyType(
         {name: text.strip().removesuffix(";") for name, text in zip(parts[::2], parts[1::2], strict=True)}
@@ -440,7 +441,7 @@ def _read(path: Path) -> str:
 
 
 def split_statements(script: str) -> Iterator[str]:
-    """Split a script into statements; a trigger stays in one piece."""
+    """Split a script into statements; a trigger is one statement."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

@@ -7,10 +7,10 @@ from passdown.ports.clock import BootTime
 
 
 class ClockRow(NamedTuple):
-    """What is stored about time: all that must be known to go on."""
+    """What is stored about time, so that the clock can continue from it."""
 
     boot: str = ""
-    """The id of the boot in which somebody last wrote; empty if nobody could tell it yet."""
+    """The id of the boot in which the file was last written; empty if it was never known."""
     number: int = 0
     """How many boots there were before it."""
     offset: float = 0.0
@@ -20,18 +20,18 @@ class ClockRow(NamedTuple):
 
     @property
     def time(self) -> EngineTime:
-        """The newest instant, as callers get it."""
+        """The newest instant, for callers."""
         return EngineTime(self.newest, self.number)
 
 
 def tell_time(stored: ClockRow, read: BootTime, wall: float) -> ClockRow:
-    """Return what to store now; its newest instant is the time. It never steps back.
+    """Return what to store now; its newest instant is the time, which never goes back.
 
-    1. If nobody can tell the boot, the seconds are the wall clock's; the boot that is stored stays.
-    2. In the boot that is stored, only the clock that all its processes share counts. If somebody stored a
-       later instant, who could not tell the boot, time goes on from there.
-    3. In another boot, and in a new file, time goes on from the wall clock. Whatever ran in the boot that is
-       stored has ended, so the number grows; if none is stored, nobody can tell.
+    1. If the boot is unknown, the seconds are the wall clock's, and the stored boot stays.
+    2. In the stored boot, only the clock that all its processes share counts. If a process that did not know
+       the boot stored a later instant, time continues from there.
+    3. In another boot, and in a new file, time continues from the wall clock. Whatever ran in the stored boot
+       has ended, so the number grows; if no boot is stored, that is unknown.
     """
     if not read.boot:  # 1
         return stored._replace(newest=max(stored.newest, read.seconds))

@@ -1,4 +1,4 @@
-"""The `Index` in an SQLite file: adding an event costs the same for a thousand events or a million."""
+"""The `Index` in an SQLite file: adding an event costs the same with a thousand events or a million."""
 
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -83,15 +83,15 @@ VERSION: Final = 7 << 24 | TABLE
 
 _HERE: Final = Path(__file__).parent
 _CANDIDATES: Final = 1_024
-"""How many events that no other comes after are looked at."""
+"""How many of the events that no other event follows are considered."""
 _LAST: Final = "\U0010ffff"
 """Sorts after every text that starts with a prefix, when appended to that prefix."""
 _SECTION: Final = 12
-"""The column of a fact's section, where it is told; `make_fact` reads those before it."""
+"""The column of a fact's section, in queries that return it; `make_fact` reads those before it."""
 
 
 def open_index(path: str, *, shared_memory: bool | None = None, wait: float | None = None) -> "SqliteIndex":
-    """Open the index in a file; raise a CacheError if it cannot be used, so that callers use memory."""
+    """Open the index in a file; raise a CacheError if it cannot be used: callers then use memory."""
     return open_database(SqliteIndex, path, shared_memory=shared_memory, wait=wait)
 
 
@@ -105,7 +105,7 @@ class SqliteIndex(StatedDatabase):
     queries = _HERE / "event_queries.sql"
 
     def __init__(self, connection: sqlite3.Connection, path: str = "") -> None:
-        """Use a connection that does not start transactions by itself."""
+        """Use a connection that does not start transactions on its own."""
         super().__init__(connection, path)
         self._held_before: dict[FactKey, bool] = {}
         self._days: set[int] = set()
@@ -172,7 +172,7 @@ class SqliteIndex(StatedDatabase):
                 self._drop_source(source)
 
     def _drop_source(self, number: int) -> None:
-        """Remove an event; what it retracted counts again, unless another event retracts it too."""
+        """Remove an event; facts that it retracted count again, unless another event retracts them too."""
         self._touch_facts(number)
         names = self._all("retractions_of_source", number)
         ts, after, ahead, void = self._one("find_links", number)
@@ -243,7 +243,7 @@ class SqliteIndex(StatedDatabase):
             again = f"UPDATE facts SET state = {HOLDS} WHERE source = ? AND section IN ({registers})"  # noqa: S608 - numbers of ours
             self._connection.execute(f"{again} AND value IS NOT NULL", (number,))
 
-    # --- what holds ---------------------------------------------------------------------------
+    # --- the facts that hold ------------------------------------------------------------------
 
     def _touch_facts(self, number: int) -> None:
         for section, _, key in self._all("facts_of_source", number):
@@ -260,7 +260,7 @@ class SqliteIndex(StatedDatabase):
         return [number for (number,) in self._all("holding_fact", bucket, fact.section, fact.key)]
 
     def _settle(self) -> None:
-        """Recompute what holds for every fact and day that was touched."""
+        """Recompute which facts hold for every fact and day that was touched."""
         for fact, held_before in self._held_before.items():
             in_force = self._find_in_force(fact)
             winner = int(in_force[0][ROW_ID]) if in_force else None
@@ -324,7 +324,7 @@ class SqliteIndex(StatedDatabase):
         return NewestFacts(facts, self._total(kind))
 
     def _newest_without(self, kind: FactKind, limit: int, until: datetime) -> NewestFacts:
-        """Return the newest facts of a kind without events that rank later; what those say is looked up."""
+        """Return the newest facts of a kind without later events; the facts of those are looked up."""
         section, last = section_number(kind), to_micros(until)
         if kind in REGISTERS:
             rows = self._select("newest_register_until", {"section": section, "until": last})
@@ -340,7 +340,7 @@ class SqliteIndex(StatedDatabase):
     def _newest_register(
         self, kind: FactKind, rows: Sequence[tuple[Any, ...]], until: datetime | None
     ) -> NewestFacts:
-        """Return what the last statement of a register says, unless it was done or taken back since."""
+        """Return the last statement of a register, unless it was done or retracted since."""
         facts = [make_fact(kind.value, row) for row in rows if not self._is_over(kind, row, until)]
         return newest_of(kind, fold(facts).tables.get(kind, {}), 1)
 
@@ -399,7 +399,7 @@ class SqliteIndex(StatedDatabase):
                 for digest, told, rank in self._all("unfollowed", _CANDIDATES)
             ]
             ahead = [make_stored(row) for row in self._all("dated_beyond", limit)]
-            # Events without a session are not those of one writer, and there may be any number of them.
+            # Events without a session have different writers, and there may be any number of them.
             named = self._all("named_ahead", session) if session else []
             own = [name for (names,) in named for name in split_names(names)]
         return NewestEvents(
@@ -454,7 +454,7 @@ class SqliteIndex(StatedDatabase):
         return sorted("/".join(filter(None, row)) for row in self._all("list_uncommitted"))
 
     def note_committed(self, paths: Collection[str]) -> None:
-        """Keep that these files are committed; if the cache cannot be written, they are looked up again."""
+        """Record that these files are committed; if the cache cannot be written, they are looked up again."""
         with suppress(CacheError), self.changing():
             for path in paths:
                 folder, _, name = path.rpartition("/")
@@ -465,16 +465,16 @@ class SqliteIndex(StatedDatabase):
         return row and str(row[0])
 
     def remember(self, name: str, text: str) -> None:
-        """Keep a text until the next change.
+        """Store a text until the next change.
 
-        1. It was made from the last digest: if the index has changed since then, it is not stored.
+        1. It was made from the last digest: if the index has changed since, it is not stored.
         2. If the cache cannot be written, it is not stored either.
         """
         with suppress(CacheError), self.changing():  # 2
             if self._data_version() == self._digested:  # 1
                 self._run("remember", name, text)
 
-    # --- what is near ----------------------------------------------------------------------
+    # --- related facts ---------------------------------------------------------------------
 
     def near(self, place: Neighbourhood, until: datetime) -> NearFacts:
         with self._looking():
@@ -499,7 +499,7 @@ class SqliteIndex(StatedDatabase):
         )
 
     def _find_named(self, files: NamedFiles, last: int) -> Sequence[tuple[Any, ...]]:
-        """Find the newest facts that name one of some files; a hash may be that of another name."""
+        """Find the newest facts that name one of the files; a hash may also match another name."""
         hashes = sorted({hash_name(last_word(name)) for name in files.wanted})
         values = {"until": last, "limit": NEAR_FACTS}
         found = [row for name in hashes for row in self._select("facts_named", {**values, "name": name})]
@@ -507,7 +507,7 @@ class SqliteIndex(StatedDatabase):
         return [row for row in found if row[_SECTION] in LASTING and files.are_in(row[TEXT])][:NEAR_FACTS]
 
     def _is_unique(self, name: str) -> bool:
-        """Return whether at most one file that events tell of has this name."""
+        """Return whether at most one file in the events has this name."""
         found = self._all("files_with_name", hash_file_name(name), FILES, NEAR_FACTS)
         return sum(read_name(path).name == name for (path,) in found) <= 1
 

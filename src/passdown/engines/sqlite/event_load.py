@@ -1,4 +1,4 @@
-"""The first load of an index: everything at once, in the order of events, computing what holds."""
+"""The first load of an index: everything at once, in the order of events, computing which facts hold."""
 
 import sqlite3
 from collections import Counter
@@ -75,7 +75,7 @@ def load(connection: sqlite3.Connection, queries: Mapping[str, str], found: Sequ
 
 
 def links_of(source: EventFacts) -> Iterable[str]:
-    """Return the names of the events that an event names as read."""
+    """Return the names of the events that an event lists as read."""
     return (*source.after, *source.ahead)
 
 
@@ -107,7 +107,7 @@ def source_row(
 def _load_facts(
     connection: sqlite3.Connection, queries: Mapping[str, str], in_order: Sequence[EventFacts], heard: int
 ) -> None:
-    """Write all facts, after folding those of events that count, which come first, to find which hold."""
+    """Write all facts, after folding them to find which hold; events that count come first."""
     rows: list[tuple[Fact, FactRow]] = []
     for number, source in enumerate(in_order, 1):
         rows += zip(source.facts, fact_rows(source, number, len(rows) + 1), strict=True)
@@ -135,7 +135,7 @@ def _load_said(
     in_order: Sequence[EventFacts],
     unique: Mapping[str, EventFacts],
 ) -> None:
-    """Write when facts were said that count as said at another time."""
+    """Write the original times of facts that count as stated at another time."""
     number = 0
     for source in in_order:
         for moved, fact in zip(source.facts, unique[source.rank.hash].facts, strict=True):

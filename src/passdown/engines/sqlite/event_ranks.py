@@ -1,8 +1,8 @@
 """The places of events in the SQLite index, kept up to date event by event (C115).
 
-1. As long as every event names only events with earlier stamps, each stands at its stamp.
-2. An event that nobody comes after is placed by the places of those it names, unless it moves them.
-3. Anything else is rare, and all events are ranked anew (`core.merge.ranks`).
+1. As long as every event names only events with earlier stamps, each event is placed by its stamp.
+2. An event that no other follows is placed after the events it names, unless it moves them.
+3. Anything else is rare, and all events are ranked again (`core.merge.ranks`).
 """
 
 import json
@@ -19,7 +19,7 @@ from passdown.engines.sqlite.event_rows import to_instant
 
 _STEP = 1_000
 _AUTHOR = 5
-"""Where `facts.more` tells the author."""
+"""The index of the author in `facts.more`."""
 
 
 class StoredEvent(NamedTuple):
@@ -72,11 +72,11 @@ class RankedDatabase(RebuildableDatabase):
         """Remember which of an event's facts hold, before they change."""
 
     def _join(self, number: int) -> None:
-        """Note that an event counts from now on."""
+        """Record that an event counts from now on."""
         self._joined[number] = None
 
     def _leave(self, number: int) -> None:
-        """Let an event count no longer: it stands at its stamp, and others may move."""
+        """Stop counting an event: it is placed by its stamp, and others may move."""
         self._joined.pop(number, None)
         _, digest, name, ts, agent, after, ahead, is_odd, _ = self._one("links_of_source", number)
         self._is_doubtful |= self._is_odd
@@ -96,14 +96,14 @@ class RankedDatabase(RebuildableDatabase):
         return by_hash or [one for one in found if one.name == name]
 
     def _followers(self, number: int, digest: str, name: str) -> list[tuple[int, int, int, int]]:
-        """Return the events that name one: number, stamp, whether by hash, whether they name any ahead."""
+        """Return the events that name one: number, stamp, whether by hash, whether they name later ones."""
         values = {"name": name, "hash": digest[:ID_SIZE], "source": number}
         return self._connection.execute(self._queries["followers"], values).fetchall()
 
-    # --- events that are new ------------------------------------------------------------------
+    # --- new events ---------------------------------------------------------------------------
 
     def _rank_joined(self) -> None:
-        """Place what joined, or everything, if that may move others."""
+        """Place the events that joined, or all events if others may move."""
         rows = sorted(
             (self._one("links_of_source", number) for number in self._joined), key=lambda row: row[3]
         )
@@ -155,7 +155,7 @@ class RankedDatabase(RebuildableDatabase):
                 self._run("set_followed", int(digest in followed), number)
 
     def _set_place(self, number: int, agent: str, ts: int, place: RankPlace | None) -> None:
-        """Put an event and its facts in their place."""
+        """Store the place of an event and its facts."""
         self._touch_facts(number)
         at, cause = (ts, ts) if place is None else (to_micros(place.at), place.cause)
         self._run("set_place", at, cause, int(place is not None), number)

@@ -15,7 +15,7 @@ from passdown.core.times import to_micros
 
 PLAIN, HOLDS, VOID = 0, 1, 2
 ORDER: Final = 8
-"""How many columns of a row of facts say where it stands in their order; the last of them is its id."""
+"""How many columns of a row of facts determine its place in the order; the last of them is its id."""
 ROW_ID: Final = 7
 TEXT: Final = 8
 MORE: Final = 10
@@ -51,7 +51,7 @@ def section_number(kind: str) -> int:
 
 
 def is_register(section: int) -> bool:
-    """Return whether only the newest fact of a kind counts; all that state one are stored as holding."""
+    """Return whether only the newest fact of a kind counts; all statements of it are stored as holding."""
     return section in _REGISTER_NUMBERS
 
 
@@ -93,7 +93,7 @@ FILES: Final = _NUMBERS[FactKind.FILE]
 
 
 def name_rows(rows: Iterable[FactRow]) -> Iterator[tuple[int, int]]:
-    """Yield the rows of `named` for what is stated: who names which file, and which file has which name."""
+    """Yield the rows of `named` for statements: which file a fact names, and which name a file has."""
     for row in rows:
         if row.value is None:
             continue
@@ -104,7 +104,7 @@ def name_rows(rows: Iterable[FactRow]) -> Iterator[tuple[int, int]]:
 
 
 def hash_name(name: str) -> int:
-    """Return the short hash of how a fact names a file."""
+    """Return the short hash of the name with which a fact refers to a file."""
     return zlib.crc32(name.encode("utf-8", "surrogatepass"))
 
 
@@ -118,7 +118,7 @@ _DECISION: Final = FactKind.DECISION.value
 
 
 def _write_more(fact: Fact, identity: str, agent: str) -> str | None:
-    """Encode what a fact says besides its text, as far as its identity and event do not tell it."""
+    """Encode the parts of a fact other than its text that its identity and event do not already contain."""
     usual = identity if fact.kind == _DECISION else ""
     is_plain = fact.key == usual and fact.agent == agent and fact.provenance is Provenance.STATED
     if is_plain and not (fact.seq or fact.because or fact.commit or fact.others):

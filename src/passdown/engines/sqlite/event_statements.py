@@ -1,7 +1,7 @@
 """Which statements of a fact are in force, in the SQLite index (C162).
 
-Of most facts the last statement and the last retraction decide. A decision takes out the statements that it
-names, so all that was said of it counts since something took out everything before.
+For most facts the last statement and the last retraction decide. A decision replaces the statements that it
+names, so all its statements count since the last one that replaced everything before it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ END: Final = 2**63 - 1
 NONE: Final = -(2**63)
 _KEY: Final = 9
 _NAMING: Final = f'"{REPLACES}"'
-"""What stands in `facts.more` of a statement that names what it replaces."""
+"""The text in `facts.more` of a statement that names what it replaces."""
 
 
 def _order_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -45,7 +45,7 @@ class FactKey(NamedTuple):
 
 
 class StatedDatabase(RankedDatabase):
-    """The part of the index that finds what is in force."""
+    """The part of the index that finds the statements in force."""
 
     def _save_contested(self, fact: FactKey, in_force: Sequence[tuple[Any, ...]]) -> None:
         self._run("drop_contested", fact.section, fact.key)
@@ -55,7 +55,7 @@ class StatedDatabase(RankedDatabase):
     def _find_in_force(self, fact: FactKey, until: datetime | None = None) -> list[tuple[Any, ...]]:
         """Return the rows that `fold` leaves of a fact: the one that holds, then what contradicts it.
 
-        Only decisions contradict: of others, the last statement and the last retraction are looked at.
+        Only decisions contradict each other: for other facts, the last statement and retraction suffice.
         """
         if fact.section == DECISIONS:
             rows = self._said_since_cleared(fact, until)
@@ -70,7 +70,7 @@ class StatedDatabase(RankedDatabase):
         return [rows[places[id(one)]] for one in contested or folded.of(kind)]
 
     def _said_since_cleared(self, fact: FactKey, until: datetime | None) -> list[tuple[Any, ...]]:
-        """Return what was said of a decision since something last replaced all before it, or more of it."""
+        """Return the statements of a decision since one replaced all before it, and possibly older ones."""
         last = END if until is None else to_micros(until)
         rows: list[tuple[Any, ...]] = []
         for void in (False, True):
@@ -95,7 +95,7 @@ class StatedDatabase(RankedDatabase):
         return max(rows, key=lambda row: row[:ORDER], default=None)
 
     def _list_contested(self, until: datetime | None) -> tuple[tuple[Fact, ...], ...]:
-        """Return the decisions that contradict each other; what events say that rank later is looked up."""
+        """Return the decisions that contradict each other; for later events they are looked up."""
         by_key: dict[str, list[tuple[Any, ...]]] = {}
         for row in self._all("contested"):
             by_key.setdefault(row[_KEY], []).append(row)

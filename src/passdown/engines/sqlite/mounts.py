@@ -1,7 +1,7 @@
 """Whether a file is on a local disk, because SQLite's write-ahead log needs memory that all processes share.
 
 Network file systems, and those that a host shares with a virtual machine or a container, do not have it, and
-their locks may hold for one side only. FUSE counts as one of them: nobody can tell what is behind it.
+their locks may work on one side only. FUSE counts as one of them, because what is behind it is unknown.
 """
 
 import ntpath
@@ -28,9 +28,9 @@ _MIDDLE: Final = " - "
 _POINT: Final = 4
 
 _IS_LOCAL: Final = 0x1000
-"""MNT_LOCAL of macOS."""
+"""MNT_LOCAL on macOS."""
 _STATUS_BYTES: Final = 4096
-"""More than `struct statfs` of macOS needs."""
+"""More than `struct statfs` on macOS needs."""
 _FLAGS: Final = slice(64, 68)
 _TYPE: Final = slice(72, 88)
 
@@ -46,14 +46,15 @@ class MountKind(Enum):
 
     LOCAL = "local"
     REMOTE = "remote"
-    """On another machine, or handed in from the host of a virtual machine or container."""
+    """On another machine, or shared by the host of a virtual machine or container."""
     UNKNOWN = "unknown"
 
 
 def find_mount(folder: str, platform: str, mounts: str = MOUNTS) -> MountKind:
     """Return the kind of file system that holds a folder, on a system named as in `sys.platform`.
 
-    A folder that does not exist yet is judged by the one above it. What fails or is not listed is unknown.
+    A folder that does not exist yet is judged by the one above it. If the check fails, or the folder is not
+    listed, the kind is unknown.
     """
     if platform == "win32":
         return _find_drive(folder)
@@ -129,7 +130,7 @@ def _find_listed(path: str) -> MountKind:
 
 
 def _judge(name: str, *, is_local: bool) -> MountKind:
-    """Judge a file system of macOS; what a host hands in to a virtual machine may call itself local."""
+    """Judge a file system on macOS; one that a host shares with a virtual machine may call itself local."""
     return MountKind.LOCAL if is_local and name not in _REMOTE else MountKind.REMOTE
 
 
@@ -137,7 +138,7 @@ def _judge(name: str, *, is_local: bool) -> MountKind:
 
 
 def _find_drive(folder: str) -> MountKind:
-    """Judge a folder of Windows by its path, and its drive by what the system says."""
+    """Judge a folder on Windows by its path, and its drive by what the system reports."""
     if _is_share(folder):  # resolving it would ask another machine
         return MountKind.REMOTE
     path = ntpath.realpath(folder)  # a mapped drive becomes the share that it stands for
@@ -158,7 +159,7 @@ def _find_drive(folder: str) -> MountKind:
 
 
 def _is_share(path: str) -> bool:
-    """Return whether a path of Windows begins with the name of a machine."""
+    """Return whether a Windows path begins with the name of a machine."""
     plain = path.replace("/", "\\")
     if plain.startswith(_LONG_PATH):
         return plain.removeprefix(_LONG_PATH).upper().startswith("UNC\\")

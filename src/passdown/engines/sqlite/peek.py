@@ -1,4 +1,4 @@
-"""A quick look at what an index remembers, for a check that finds nothing new."""
+"""A quick look at the notes of an index, for a check that finds nothing new."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ class Peek(NamedTuple):
 
 
 def peek(path: str, name: str) -> Peek | None:
-    """Read without changing anything; return None if there is no such note, or the index cannot be read."""
+    """Read the note without changing anything; return None if it does not exist or cannot be read."""
     try:
         connection = open_read_only(path)
     except sqlite3.Error:

@@ -1,8 +1,8 @@
-"""A copy of what a server said about sessions, files and tasks, for those who may not or cannot ask it (C77).
+"""A copy of a server's sessions, files and tasks, for use when the server may not or cannot be asked (C77).
 
-It is a database of coordination of its own, whose instants are those of this machine: whoever reads it judges
-by the same code as the server's clients. Nothing is granted by it. Of tasks it has those that somebody holds
-and the first that are ready. Copies that older versions wrote have reserved files and their holders alone.
+It is a coordination database of its own, with this machine's instants, so it is read with the same code as
+the server. It grants nothing. It has the tasks that are held and the first ready ones. Copies by older
+versions have only reserved files and their holders.
 """
 
 import os
@@ -27,39 +27,39 @@ from passdown.errors import StorageError
 from passdown.records import replace
 
 _WAIT: Final = 0.25
-"""How long to wait for another process: it writes a copy that is as new."""
+"""How long to wait for another process, whose copy is just as new."""
 _LONG_AGO: Final = -1.0
 _MOST_MEMBERS: Final = 100
-"""How many sessions are copied that hold nothing: those that were heard last."""
+"""How many sessions that hold nothing are copied: those with the most recent signs of life."""
 
 
 class ReadReservations(NamedTuple):
-    """What a server says about sessions, files and tasks, at its time."""
+    """The sessions, files and tasks on a server, with its time."""
 
     at: float
     leases: Sequence[Lease]
-    """All of files, and those of tasks that have not ended."""
+    """All leases on files, and those on tasks that have not ended."""
     members: Sequence[Member]
     tasks: Sequence[Task] = ()
     silences: Sequence[Silence] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to keep."""
+        """Whether there is nothing to copy."""
         return not (self.leases or self.members or self.tasks)
 
 
 class ReservationCopy:
-    """The file in which a clone keeps it."""
+    """The file in which a clone stores the copy."""
 
     def __init__(self, path: str, project: str, machine: LocalMachine) -> None:
-        """Name the file; it is created when there is something to keep."""
+        """Store the path of the file, which is created when there is something to copy."""
         self._path = path
         self._project = project
         self._machine = machine
 
     def write(self, read: ReadReservations) -> None:
-        """Put what was read in the place of what the copy says; if that fails, it stays as old as it is."""
+        """Replace the content of the copy; if that fails, the old content stays."""
         if read.is_empty and not os.path.exists(self._path):
             return
         with (
@@ -89,7 +89,7 @@ def _put(change: Transaction, read: ReadReservations) -> None:
 
 
 def _put_tasks(change: Transaction, tasks: Sequence[Task]) -> None:
-    """Put tasks in the place of those that are stored, without the texts that no brief shows."""
+    """Replace the stored tasks, without the texts that no brief shows."""
     known = {task.task for task in tasks}
     for task in change.tasks():
         if task.task not in known:
@@ -99,7 +99,7 @@ def _put_tasks(change: Transaction, tasks: Sequence[Task]) -> None:
 
 
 def _move_member(member: Member, later: float, now: EngineTime) -> Member:
-    """Return a session by the clock of this machine; as at a server, nobody asks whether its process runs."""
+    """Return a session by the clock of this machine; as on a server, its process is not checked."""
     ended = _move(member.ended, later)
     return replace(member, process="", boot=now.boot, seen=member.seen + later, ended=ended)
 
@@ -158,6 +158,6 @@ def _read(reading: Reading) -> ReadReservations:
 
 
 def _find_silences(heard: HeardSigns, now: float) -> Sequence[Silence]:
-    """Return the silences; the one that lasts ends here, for nobody knows who is heard from now on."""
+    """Return the silences; a current one ends here, because later signs of life are unknown."""
     open_one = find_silence(heard.newest, now, LIFETIMES.quiet)
     return (*heard.silences, open_one) if open_one else heard.silences

@@ -1,7 +1,8 @@
-"""Judge whether a coordination database is the one that was there before, and make a lost one again (C146).
+"""Checks whether a coordination database is still the same, and restores a lost one (C146).
 
-The newest copy that is whole gets every later change of the log, and then what only sessions know to hold: of
-holdings that overlap, the one with the higher fence. Positions go on above every known one.
+The newest intact copy gets every later change of the log, and then the claims and reservations that only the
+sessions recorded: of those that overlap, the one with the higher fence. New positions are above all known
+ones.
 """
 
 import sqlite3
@@ -22,25 +23,25 @@ from passdown.errors import StorageError
 from passdown.records import replace
 
 RESTORED: Final = "restored"
-"""The verb in the log of the change that made a lost database again."""
+"""The verb in the log of the change that restored a lost database."""
 
 _COMPARED: Final = ("tasks", "waits", "leases", "messages", "inbox", "offers")
-"""The tables in which nothing changes without a position."""
+"""The tables whose changes all have positions."""
 
 
 class Restored(NamedTuple):
-    """What a lost database was made from."""
+    """What a lost database was restored from."""
 
     base: Period | None
     changes: int
-    """How many changes of the log were made again."""
+    """How many changes of the log were applied again."""
     holdings: int
-    """How many holdings only sessions knew."""
+    """How many claims and reservations only sessions had recorded."""
     missing: int
-    """How many positions nobody knows a change for."""
+    """How many positions have no known change."""
 
 
-# --- judging ------------------------------------------------------------------------------------------
+# --- checking -----------------------------------------------------------------------------------------
 
 
 def compare(database: CoordinationDatabase, expected: CoordinationDatabase) -> str:
@@ -52,7 +53,7 @@ def compare(database: CoordinationDatabase, expected: CoordinationDatabase) -> s
 
 
 def is_whole(log: ChangeLog, period: Period) -> bool:
-    """Return whether a lost database can be made from the beginning of a period."""
+    """Return whether a lost database can be restored from the start of a period."""
     if not period.has_copy:
         return True
     path = log.copy_of(period.number)
@@ -63,11 +64,11 @@ def is_whole(log: ChangeLog, period: Period) -> bool:
         return False
 
 
-# --- making it again ----------------------------------------------------------------------------------
+# --- restoring ----------------------------------------------------------------------------------------
 
 
 def find_base(log: ChangeLog) -> Period | None:
-    """Return the newest period that begins with a copy that is whole, or with nothing."""
+    """Return the newest period that begins with an intact copy, or with nothing."""
     return next((one for one in reversed(log.periods()) if is_whole(log, one)), None)
 
 
@@ -79,9 +80,9 @@ def fill(
     holders: Mapping[str, Sequence[KnownHolder]],
     tell_time: Callable[[Statements, str], ClockRow],
 ) -> Restored:
-    """Bring a database that was made from a base up to date.
+    """Bring a database that was restored from a base up to date.
 
-    `holders` are the sessions of each project, with what they know to hold.
+    `holders` are the sessions of each project, with what they hold according to their own records.
     """
     changes, gaps = replay(database, log, base)
     with database.changing():
@@ -105,10 +106,10 @@ def fill(
 
 
 def replay(database: CoordinationDatabase, log: ChangeLog, base: Period | None) -> tuple[int, int]:
-    """Make the logged changes again that a database lacks which was made from a base.
+    """Apply the logged changes that a database restored from a base lacks.
 
-    Return how many they are, and how many positions have none. A change that this version cannot make, or
-    that does not fit any more, counts as a position without one.
+    Return how many were applied, and how many positions have no change. A change that this version cannot
+    apply, or that no longer fits, counts as a position without one.
     """
     periods = [one for one in log.periods() if base is None or one.number >= base.number]
     made, gaps = 0, 0
@@ -128,7 +129,7 @@ def replay(database: CoordinationDatabase, log: ChangeLog, base: Period | None) 
 
 
 def _add_holdings(change: Transaction, holders: Sequence[KnownHolder], restored: int) -> int:
-    """Store what sessions know to hold since a position, unless others hold it under a higher fence."""
+    """Store what sessions recorded as theirs since a position, unless others hold it under a higher fence."""
     known = sorted(
         ((holder, held) for holder in holders for held in holder.held if held.fence > restored),
         key=lambda one: -one[1].fence,

@@ -1,7 +1,7 @@
 """The `SearchIndex` in an SQLite file, with FTS5: the words of documents without their texts.
 
-A deleted document leaves its words behind, because only its text could tell which they are. They no longer
-match, and when they are most of the file, it is rebuilt.
+A deleted document leaves its words in the file, because removing them would need its text. They no longer
+match, and once they are most of the file, it is rebuilt.
 """
 
 import sqlite3
@@ -20,7 +20,7 @@ from passdown.ports.search import RANKED, Hit, Hits, SearchChange, SearchDocumen
 VERSION: Final = 1
 MODULE: Final = "fts5"
 WORN: Final = 1_000
-"""How many deleted documents may leave their words behind before a rebuild is considered."""
+"""How many deleted documents may leave words in the file before a rebuild is considered."""
 
 _HERE: Final = Path(__file__).parent
 _EVER: Final = -(2**62)
@@ -48,7 +48,7 @@ def open_search(path: str, *, shared_memory: bool | None = None) -> "SqliteSearc
 class SqliteSearch(RebuildableDatabase):
     """Stores words and where they were found."""
 
-    title = "the cache of the search"
+    title = "the search index"
     origin = "the documents"
     version = VERSION
     schema = _HERE / "search_schema.sql"
@@ -56,7 +56,7 @@ class SqliteSearch(RebuildableDatabase):
     gives_room_back = True
 
     def __init__(self, connection: sqlite3.Connection, path: str = "") -> None:
-        """Use a connection that does not start transactions by itself."""
+        """Use a connection that does not start transactions on its own."""
         super().__init__(connection, path)
         self._added, self._dropped, self._waiting = 0, 0, 0
         self._is_merged = False
@@ -141,7 +141,7 @@ class SqliteSearch(RebuildableDatabase):
 
     def _find_folder(self, kind: str, path: str) -> int:
         row = self._first("find_folder", kind, path)
-        if row is None:  # it only gets a mark when all of its files have been read
+        if row is None:  # it gets a mark only when all of its files have been read
             self._run("save_folder", kind, path, None)
             row = self._first("find_folder", kind, path)
         return int(row[0])

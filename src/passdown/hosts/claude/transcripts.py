@@ -55,7 +55,7 @@ _NOT_SAID: Final = (
     "[Request interrupted",
     "Caveat:",
 )
-"""How messages begin that the host wrote on the user's behalf."""
+"""The beginnings of messages that the host wrote on the user's behalf."""
 
 
 def _wants(line: bytes, waiting: Collection[str]) -> bool:
@@ -80,7 +80,7 @@ def _take(collector: TranscriptCollector, line: Object) -> None:
 
 
 def _take_message(collector: TranscriptCollector, line: Object) -> None:
-    """Take the tool results, or what the user said if there are none."""
+    """Take the tool results, or the user's message if there are none."""
     blocks = list_at(line, "message", "content")
     results = [block for block in blocks if text_at(block, "type") == "tool_result"]
     for block in results:
@@ -148,7 +148,7 @@ def _take_result(collector: TranscriptCollector, block: object, data: object) ->
 def _take_ran(
     collector: TranscriptCollector, call: ToolCall, said: str, *, is_error: bool, data: object
 ) -> None:
-    """Take a command that ran; its exit code is 0 unless the result says otherwise. Wait if it still runs."""
+    """Take a command that ran; its exit code is 0 unless the result says otherwise. Wait if it is running."""
     code: int | None = 0
     if is_error:
         found = _EXIT.match(said)
@@ -169,7 +169,7 @@ def _take_ran(
 
 
 def _words(line: bytes) -> str:
-    """Return what the agent says in a line; what the host says in its place has no model."""
+    """Return the agent's text in a line; text that the host wrote in its place has no model."""
     if b'"type":"text"' not in line or b'"type":"assistant"' not in line:
         return ""
     said = load_line(line)

@@ -1,4 +1,4 @@
-"""Codex: calls hooks as Claude Code does, and drops a reply that has a member it does not know.
+"""Codex: it calls hooks as Claude Code does, and drops replies with unknown members.
 
 A patch names the files that it would change.
 """
@@ -36,7 +36,7 @@ def read_call(payload: Mapping[str, object]) -> HookCall | None:
 
 
 def _find_paths(tool: str, told: object) -> tuple[str, ...]:
-    """Return the files of a patch; the shell has the same command, so a patch may be in a here-document."""
+    """Return the files of a patch, which may also be a here-document in a shell command."""
     patch = hooks.text_at(told, "command")
     if tool != _PATCH and not (tool == hooks.SHELL and patch.lstrip().startswith(_PATCH)):
         return ()

@@ -1,4 +1,4 @@
-"""How the plugin is installed in Codex, which copies it and trusts the hash of the hooks in the copy."""
+"""How the plugin is installed in Codex, which copies it and trusts the hooks in the copy by their hash."""
 
 from functools import partial
 from typing import Final

@@ -26,7 +26,7 @@ from passdown.hosts.hooks import find_patched
 _EXIT: Final = pattern(r"^(?:Process exited with code|Exit code:) (-?\d{1,9})$", re.MULTILINE)
 _RUNNING: Final = pattern(r"^Process running with session ID (\d{1,18})$", re.MULTILINE)
 _HEAD: Final = 400
-"""How far into an output the exit code can be."""
+"""How many characters of an output can contain the exit code."""
 
 _WANTED: Final = pattern(
     rb'"(?:function_call|custom_tool_call|local_shell_call|UserMessage|CommandExecution|FileChange'
@@ -34,7 +34,7 @@ _WANTED: Final = pattern(
 )
 _RESULT: Final = pattern(rb'"(?:function_call|custom_tool_call)_output".*?"call_id":"([^"\\]*)"')
 _GLANCE: Final = 600
-"""How far into a line its type can be."""
+"""How many bytes of a line can contain its type."""
 
 _SAID: Final = pattern(rb'"(?:agent_message|AgentMessage)"|"role":"assistant"')
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "cmd", "pwsh", "powershell"})
@@ -42,7 +42,7 @@ _WITH_SCRIPT: Final = 3
 
 
 def _wants(line: bytes, waiting: Collection[str]) -> bool:
-    """Return whether a line may matter, from its beginning; a result that no call waits for does not."""
+    """Return whether a line may matter, judging by its start; a result that no call waits for does not."""
     head = line[:_GLANCE]
     if _WANTED.search(head):
         return True
@@ -203,7 +203,7 @@ def _load(text: str) -> object:
 
 
 def _words(line: bytes) -> str:
-    """Return what the agent says in a line: the event that reports it, or the model's response."""
+    """Return the agent's text in a line: from the event that reports it, or the model's response."""
     if not _SAID.search(line[:_GLANCE]):
         return ""
     payload = object_at(load_line(line), "payload")

@@ -18,8 +18,9 @@ _SUBAGENT_START: Final = "SubagentStart"
 def read_call(payload: Mapping[str, object]) -> HookCall | None:
     """Read the payload of a hook.
 
-    Copilot calls a session that begins "new". A subagent has a session of its own, and names its parent's.
-    The payload at the start of a subagent is the only one that does not name its event, and has other names.
+    Copilot calls a starting session "new". A subagent has its own session, and names its parent's. The
+    payload at the start of a subagent is the only one without the name of its event, and its members have
+    other names.
     """
     call = hooks.read_call(_rename(payload), _find_paths)
     if call is None:
@@ -29,7 +30,7 @@ def read_call(payload: Mapping[str, object]) -> HookCall | None:
 
 
 def _rename(payload: Mapping[str, object]) -> Mapping[str, object]:
-    """Give the start of a subagent the names that all other payloads have."""
+    """Rename the members of the payload at the start of a subagent to those of all other payloads."""
     if "hook_event_name" in payload or "agentName" not in payload:
         return payload
     renamed = {_NAMES.get(name, name): value for name, value in payload.items()}

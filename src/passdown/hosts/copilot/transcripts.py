@@ -1,7 +1,7 @@
 """The transcripts of Copilot CLI: events, where the end of each tool call names the files it edited.
 
-Subagents write to the transcript of their session, and their lines carry their id. The replies of our hooks
-are in it too, but not what the model was told of them.
+Subagents write to the transcript of their session, and their lines have their id. The replies of our hooks
+are in it too, but not how the host passed them to the model.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,7 +23,7 @@ _SHELLS: Final = frozenset({"bash", "powershell"})
 
 
 def _wants(line: bytes, waiting: Collection[str]) -> bool:
-    """Return whether a line is of a kind that matters; most of the file is what the host tells the model."""
+    """Return whether a line is of a kind that matters; most of the file is input for the model."""
     del waiting
     return line.startswith(_WANTED)
 
@@ -54,7 +54,7 @@ def _take_call(collector: TranscriptCollector, data: Object) -> None:
 
 
 def _take_result(collector: TranscriptCollector, data: Object) -> None:
-    """Take what a tool did. A failing command is a tool that succeeds; a running one has no exit code."""
+    """Take the result of a tool. A failed command is a successful tool call; a running one has no code."""
     name = text_at(data, "toolCallId")
     call = collector.waiting.pop(name, None)
     if data.get("success") is not True:
@@ -71,12 +71,12 @@ def _take_result(collector: TranscriptCollector, data: Object) -> None:
 
 
 def _is_turn_end(line: bytes) -> bool:
-    """Return whether a line says that end-of-turn hooks are called: everything before it is complete."""
+    """Return whether a line reports that end-of-turn hooks are called: everything before it is complete."""
     return line.startswith(b'{"type":"hook.start"') and b'"hookType":"agentStop"' in line
 
 
 def _words(line: bytes) -> str:
-    """Return what the agent says in a line; a subagent's line carries its id."""
+    """Return the agent's text in a line; a subagent's line has its id."""
     if not line.startswith(b'{"type":"assistant.message"'):
         return ""
     said = load_line(line)

@@ -1,1 +1,1 @@
-"""One suite for each port: every implementation subclasses it and passes all of it."""
+"""One suite for each port: every implementation subclasses its suite and must pass all of it."""

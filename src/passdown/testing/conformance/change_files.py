@@ -27,14 +27,14 @@ class ChangeFilesConformance(ABC):
         return self.make(tmp_path)
 
     def test_without_a_change_there_is_nothing(self, files: ChangeFiles) -> None:
-        """Everything can be asked for."""
+        """No query is an error."""
         assert files.mark() == NO_CHANGES
         assert [*files.changes()] == []
         assert files.files("x") == {}
         assert files.read("x", _LEDGER) is None
 
     def test_states_and_ledgers_are_listed_and_nothing_else(self, files: ChangeFiles) -> None:
-        """Other papers of a change are not looked at."""
+        """Other documents of a change are ignored."""
         for name in ("state.md", _LEDGER, "tasks.md", "loops/notes.txt", "specs/a.md"):
             self.put(files, "b", name, b"text")
         self.put(files, "a", "seed.md", b"text")
@@ -45,7 +45,7 @@ class ChangeFilesConformance(ABC):
         assert files.mark() != NO_CHANGES
 
     def test_a_file_that_changed_has_another_mark(self, files: ChangeFiles) -> None:
-        """Whoever looks again sees it."""
+        """A later call sees the change."""
         self.put(files, "a", _LEDGER, b"one")
         before = files.files("a")[_LEDGER]
         assert files.files("a")[_LEDGER] == before
@@ -55,7 +55,7 @@ class ChangeFilesConformance(ABC):
         assert files.files("a")[_LEDGER] != before
 
     def test_what_is_added_follows_what_was_there(self, files: ChangeFiles) -> None:
-        """Every earlier byte stays, and the function sees all of them."""
+        """Every earlier byte stays, and the function gets all of them."""
         seen: list[bytes] = []
         before = b"first\r\n\r\n\xff\x00 last\n" + b"x" * 1_000_000 + b"\n"
         self.put(files, "a", _LEDGER, before)
@@ -70,7 +70,7 @@ class ChangeFilesConformance(ABC):
         assert files.read("a", _LEDGER) == before + added
 
     def test_a_file_begins_with_what_is_added(self, files: ChangeFiles) -> None:
-        """The first turn makes the file; one that says nothing changes nothing."""
+        """The first turn creates the file; an empty one changes nothing."""
         files.append("a", _LEDGER, lambda content: b"# Title\n" if not content else b"")
         nothing = files.append("a", _LEDGER, lambda _: b"")
 

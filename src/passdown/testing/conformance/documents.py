@@ -65,14 +65,14 @@ class DocumentsConformance(ABC):
         assert all(documents.read(name) == name.encode() for name in documents.list(""))
 
     def test_folders_of_other_tools_are_not_listed(self, documents: Documents) -> None:
-        """They can be huge, and are not ours."""
+        """They are not ours and can be huge."""
         for name in (".git/a", "x/node_modules/a", "x/.venv/b/a", "x/.git", "x/.gitignore"):
             documents.replace(name, b"")
 
         assert [*documents.list("")] == ["x/.gitignore"]
 
     def test_a_folder_of_another_tool_is_listed_when_it_is_named(self, documents: Documents) -> None:
-        """A caller that names it wants it."""
+        """A caller that names it wants it listed."""
         documents.replace(".git/passdown/a.jsonl", b"")
 
         assert [*documents.list(".git/passdown")] == [".git/passdown/a.jsonl"]
@@ -129,7 +129,7 @@ class DocumentsConformance(ABC):
         assert [*documents.list("")] == ["a/b.md"]
 
     def test_an_edit_that_was_not_expected_is_returned_until_it_was_seen(self, documents: Documents) -> None:
-        """Whoever asks first may be killed before the edit is taken in."""
+        """The first caller may be killed before it has processed the edit."""
         documents.replace("a/b.md", b"edited")
 
         documents.replace("a/b.md", b"ours", expected=b"before")
@@ -156,7 +156,7 @@ class DocumentsConformance(ABC):
     def test_a_file_is_removed_only_with_what_it_was_known_to_hold(
         self, documents: Documents, *, kept: bool
     ) -> None:
-        """What was written in the meantime stays."""
+        """What was written in the meantime is kept."""
         documents.replace("a/b.md", b"newer")
         documents.replace("a/c.md", b"kept")
 

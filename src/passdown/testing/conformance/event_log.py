@@ -47,7 +47,7 @@ class EventLogConformance(ABC):
         assert {"", folder} == set(log.folders({}))
 
     def test_events_may_be_read_as_long_as_few_were(self, log: EventLog) -> None:
-        """Whoever reads few events may go on, however often it asks."""
+        """A caller that reads few events may continue, however often it asks."""
         assert log.may_read()
         assert log.may_read(10)
         assert log.may_read()
@@ -60,7 +60,7 @@ class EventLogConformance(ABC):
         assert log.read("", "a.md") == b"one"
 
     def test_only_what_can_be_an_event_or_rollup_is_listed(self, log: EventLog) -> None:
-        """Other files may be beside events."""
+        """There may be other files next to events."""
         names = ("a.md", "rollup-0.jsonl", "é.md")
         for name in (*names, ".hidden.md", "a.txt", "b.jsonl", "rollup-0.json", "README"):
             log.create("", name, b"")
@@ -68,7 +68,7 @@ class EventLogConformance(ABC):
         assert sorted(log.files("")) == sorted(names)
 
     def test_only_folders_named_by_a_day_hold_events(self, log: EventLog) -> None:
-        """The archive, drafts and the like are not read."""
+        """The archive, drafts and other folders are not read."""
         for folder in (_DAY, "2026-01-11", "archive", "2026", "2026-01-10x"):
             log.create(folder, "a.md", b"")
 
@@ -76,7 +76,7 @@ class EventLogConformance(ABC):
         assert set(log.folders(log.folders({}))) == {"", _DAY, "2026-01-11"}
 
     def test_a_change_is_seen_by_the_mark_of_its_folder_or_the_mark_is_0(self, log: EventLog) -> None:
-        """A caller that knows the marks finds every change."""
+        """A caller that knows the marks notices every change."""
         log.create("", "a.md", b"")
         for folder, name in (("", "b.md"), (_DAY, "a.md"), (_DAY, "b.md"), ("2026-01-11", "a.md")):
             known = log.folders({})
@@ -90,7 +90,7 @@ class EventLogConformance(ABC):
         assert marks[_DAY] == 0 or marks[_DAY] != known[_DAY]
 
     def test_files_that_differ_have_marks_that_differ(self, log: EventLog) -> None:
-        """A file that replaced another is not mistaken for it."""
+        """A file that replaced another one is not mistaken for it."""
         log.create("", "a.md", b"one")
         log.create("", "b.md", b"two")
 
@@ -101,7 +101,7 @@ class EventLogConformance(ABC):
     def test_archived_files_are_gone_here_and_whole_there(
         self, log: EventLog, tmp_path: Path, folder: str
     ) -> None:
-        """Moving keeps names and bytes; files that are not named stay."""
+        """Moving keeps names and bytes; all other files stay."""
         for name in ("a.md", "b.md", "c.md"):
             log.create(folder, name, name.encode())
 

@@ -42,7 +42,7 @@ _OTHERS: tuple[object, ...] = (None, 3, True, (), MappingProxyType[str, str]({})
 
 
 class RecordedTool(NamedTuple):
-    """A recorded payload of the hook before a tool, and what it says."""
+    """A recorded payload of the hook before a tool, and the call it must be read as."""
 
     payload: Mapping[str, object]
     tool: str
@@ -80,7 +80,7 @@ class HostConformance(ABC):
         return denial == "deny"
 
     def obey(self, settings: bytes | None, command: Sequence[str]) -> bytes | None:
-        """Apply to the host's settings what its program does for a command of the install."""
+        """Apply an install command to the host's settings as its program would."""
         raise NotImplementedError(command)
 
     @pytest.fixture
@@ -102,7 +102,7 @@ class HostConformance(ABC):
         assert host.title.isprintable()
 
     def test_its_variables_are_names(self, host: Host) -> None:
-        """An empty name would be set nowhere, or everywhere."""
+        """An empty name would match everywhere or nowhere."""
         for name in (*self.row.session_variables, *host.signs.variables):
             assert name.isidentifier()
             assert name == name.upper()
@@ -113,7 +113,7 @@ class HostConformance(ABC):
         assert ids == ["id-1"] * len(self.row.session_variables)
 
     def test_its_limit_has_room_for_a_brief(self, host: Host) -> None:
-        """The smaller brief that follows a truncated one is really smaller."""
+        """The second brief, which follows a truncated one, is smaller."""
         assert host.budget.characters >= _LEAST_CHARACTERS
         assert host.budget.smaller().characters <= host.budget.characters
         assert host.budget.smaller().tokens <= host.budget.tokens
@@ -173,7 +173,7 @@ class HostConformance(ABC):
         assert is_asked == any(one.command for one in calls)
 
     def test_a_tool_that_is_not_known_changes_nothing(self, host: Host) -> None:
-        """Nobody can be refused what nobody understands."""
+        """A tool that Passdown does not know cannot be refused."""
         for one in self.tool_calls():
             name = next(name for name, value in one.payload.items() if value == one.tool)
             call = host.read_call({**one.payload, name: "a-tool-of-tomorrow"})
@@ -188,7 +188,7 @@ class HostConformance(ABC):
                 assert call is None or call.command in {"", one.command}
 
     def test_a_refusal_denies_the_tool_and_says_why(self, host: Host) -> None:
-        """Only before a tool runs: elsewhere there is nothing to refuse."""
+        """This is only possible before a tool runs."""
         for one in self.tool_calls():
             call = host.read_call(one.payload)
             assert call is not None
@@ -203,7 +203,7 @@ class HostConformance(ABC):
                 assert not self.is_denial(host.write_reply(call, HookReply(refusal="no")))
 
     def test_its_signs_lead_to_it(self, host: Host) -> None:
-        """Each sign is enough on its own, whatever other hosts there are."""
+        """Each sign is enough on its own, whatever other hosts exist."""
         signs = host.signs
         table = Table(HostRow(("other",), __name__), self.row)
         for variable in signs.variables:
@@ -231,7 +231,7 @@ class HostConformance(ABC):
     # --- transcripts ---
 
     def test_what_a_transcript_tells_does_not_depend_on_where_it_is_cut(self, host: Host) -> None:
-        """Nor does it depend on whether the mark was stored in between."""
+        """It does not depend on whether the mark was stored in between either."""
         reader = self._tongue(host)
         if reader is None:
             return
@@ -242,7 +242,7 @@ class HostConformance(ABC):
             assert _read_cut(reader, self.transcript, cut) == whole
 
     def test_lines_that_are_none_are_passed_over(self, host: Host) -> None:
-        """Whatever else is in a transcript, the rest is read."""
+        """The rest of the transcript is still read."""
         reader = self._tongue(host)
         if reader is None:
             return
@@ -324,7 +324,7 @@ class HostConformance(ABC):
 
 
 class _Program:
-    """The host's program, which changes its settings as its commands say."""
+    """The host's program, which changes its settings like the real commands."""
 
     def __init__(self, suite: HostConformance, way: Install, documents: MemoryDocuments) -> None:
         self._suite = suite
@@ -336,7 +336,7 @@ class _Program:
         return f"/bin/{name}" if name == self._way.program else ""
 
     def run(self, command: Sequence[str]) -> ProgramResult:
-        """Do what the host does."""
+        """Do what the host's program would do."""
         path = self._way.settings
         before = self._documents.read(path) if self._documents.exists(path) else None
         after = self._suite.obey(before, command[1:])

@@ -45,7 +45,7 @@ class IndexConformance(ABC):
         assert index.published("s") == (0, None, "")
 
     def test_folders_and_files_are_given_back_as_they_were(self, index: Index) -> None:
-        """Marks are kept to the bit."""
+        """Marks are preserved exactly."""
         mark = FileMark(2**62, 2**63 - 1, 2**63 - 1)
         _apply(index, {"": 7, "2026-01-10": 2**62}, [_found("a.md", _event(1))._replace(mark=mark)])
         _apply(index, {"": 0}, [_found("b.md", folder="2026-01-10", skipped=1)])
@@ -55,7 +55,7 @@ class IndexConformance(ABC):
         assert index.files("2026-01-10") == {"b.md": FileMark(1, 2, 3)}
 
     def test_files_with_entries_that_could_not_be_merged_are_named(self, index: Index) -> None:
-        """Each once, sorted."""
+        """Each file is listed once, sorted."""
         assert [*index.skipped_files()] == []
         _apply(index, {}, [_found("b.md", skipped=1), _found("a.md", folder="2026-01-10", skipped=2)])
         _apply(index, {}, [_found("c.md", _event(1))])
@@ -63,7 +63,7 @@ class IndexConformance(ABC):
         assert [*index.skipped_files()] == ["2026-01-10/a.md", "b.md"]
 
     def test_the_events_of_a_track_are_found_by_its_name_as_a_stream(self, index: Index) -> None:
-        """Whoever wrote them; those of a stream too."""
+        """Events by any writer are found, also those of a stream."""
         events = [
             _event(1, "track: Auth_1\n"),
             _event(2, "stream: auth-1\n"),
@@ -78,7 +78,7 @@ class IndexConformance(ABC):
         assert [*index.places_of("")] == []
 
     def test_what_any_event_ever_stated_in_the_same_words_is_known(self, index: Index) -> None:
-        """Also if it was replaced or taken back since."""
+        """This holds even if it was replaced or retracted since."""
         old = _event(1, "goal: one\ndecisions:\n  key: a\nthis_session:\n- x\nnext:\n- p\n- q\n")
         known = [
             _fact(FactKind.GOAL, "one"),
@@ -99,7 +99,7 @@ class IndexConformance(ABC):
         assert index.stated([*known, *new]) == frozenset(known)
 
     def test_a_fact_is_shared_if_the_track_or_nobodys_event_states_it(self, index: Index) -> None:
-        """What events of other tracks alone state is not."""
+        """A fact that only events of other tracks state is not shared."""
         shared, own, other = (
             _event(1, "this_session:\n- everybody\n"),
             _event(2, "track: a\nthis_session:\n- mine\n- both\ndecisions:\n  key: mine\n"),
@@ -130,7 +130,7 @@ class IndexConformance(ABC):
         assert [fact.text for fact in digest.kinds[FactKind.DONE].facts] == ["all", "d5", "d4"]
 
     def test_an_event_goes_when_no_file_holds_it_any_more(self, index: Index) -> None:
-        """An event may be in several files, for example in a rollup and beside it."""
+        """An event may be in several files, for example also in a rollup."""
         one, two = _event(1, "now: a\n"), _event(2, "now: b\n")
         _apply(index, {}, [_found("a.md", two), _found("r.md", one, two)])
 
@@ -140,14 +140,14 @@ class IndexConformance(ABC):
         assert index.digest(_LIMIT) == make_digest(merge_events([]), 0, _LIMIT)
 
     def test_a_file_found_again_takes_the_place_of_what_it_held(self, index: Index) -> None:
-        """What it said before no longer counts."""
+        """Its earlier content no longer counts."""
         _apply(index, {}, [_found("a.md", _event(5, "now: a\nthis_session:\n- x\n"), skipped=1)])
         _apply(index, {}, [_found("a.md", _event(3, "now: b\n"))])
 
         assert index.digest(_LIMIT) == make_digest(merge_events([_event(3, "now: b\n")]), 0, _LIMIT)
 
     def test_a_folder_that_is_gone_takes_its_files_along(self, index: Index) -> None:
-        """They need not be named one by one."""
+        """Its files need not be listed one by one."""
         _apply(index, {"": 1, "d": 2}, [_found("a.md", _event(1)), _found("a.md", _event(2), folder="d")])
 
         _apply(index, {"d": None})
@@ -156,7 +156,7 @@ class IndexConformance(ABC):
         assert (len(index.files("")), len(index.files("d")), index.digest(_LIMIT).event_count) == (1, 0, 1)
 
     def test_a_retraction_counts_as_long_as_its_event_is_there(self, index: Index) -> None:
-        """In any order of adding and removing, also with several retractions."""
+        """In any order of adding and removing, and with several retractions."""
         wrong = _event(1, "now: a\nthis_session:\n- x\n", name="wrong")
         again = _event(2, "this_session:\n- x\nretracted_events:\n- wrong\n")
         other = _event(3, "retracted_events:\n- wrong\n")
@@ -172,7 +172,7 @@ class IndexConformance(ABC):
         assert index.digest(_LIMIT) == make_digest(merge_events([wrong]), 0, _LIMIT)
 
     def test_all_that_was_said_of_a_fact_is_told_in_order(self, index: Index) -> None:
-        """Statements and retractions, but not those of retracted events, nor of other keys or kinds."""
+        """Statements and retractions, without those of retracted events or of other keys or kinds."""
         assert [*index.said("decision", "db")] == []
         events = [
             _event(3, "retracted_decisions:\n- db\n- other\n"),
@@ -189,7 +189,7 @@ class IndexConformance(ABC):
 
     @pytest.mark.parametrize("at_once", [True, False])
     def test_the_first_change_is_like_any_other(self, index: Index, *, at_once: bool) -> None:
-        """The first load may work differently from later changes; that must not be visible."""
+        """The first load may work differently, but with the same result."""
         phase = "now: a\ncheckpoints:\n- phase: 1\n  updated: 2026-01-{}\n"
         events = [
             _event(1, phase.format("09"), name="wrong"),
@@ -205,7 +205,7 @@ class IndexConformance(ABC):
         assert index.digest(_LIMIT) == make_digest(merge_events(events), 0, _LIMIT)
 
     def test_what_was_taken_back_holds_again_when_the_taking_back_is_gone(self, index: Index) -> None:
-        """Facts are computed from all events that are there."""
+        """Facts are computed from all events that exist."""
         stated = _event(1, "this_session:\n- x\n- y\n")
         back = _event(2, "retracted_done:\n- x\nthis_session:\n- y\n")
         _apply(index, {}, [_found("a.md", stated), _found("b.md", back)])
@@ -217,7 +217,7 @@ class IndexConformance(ABC):
     @pytest.mark.parametrize("over", ["this_session", "retracted_now"])
     @pytest.mark.parametrize("at_once", [True, False])
     def test_what_is_done_or_left_is_not_done_now(self, index: Index, over: str, *, at_once: bool) -> None:
-        """Whatever else was done meanwhile; without the event that says so, and before it, it is."""
+        """Other work does not matter; without the event that ends it, and before it, it is current."""
         events = [
             _event(1, "now: a\n"),
             _event(2, f"now: b\n{over}:\n- a\n"),
@@ -242,7 +242,7 @@ class IndexConformance(ABC):
         assert [fact.text for fact in index.digest(_LIMIT).kinds[FactKind.NOW].facts] == ["b"]
 
     def test_what_events_take_back_is_known_as_long_as_it_does_not_hold(self, index: Index) -> None:
-        """An answer counts however many events ago it was; what was never said can be answered, too."""
+        """An answer counts however old it is; an answer to an unknown question counts too."""
         asked = ("old", "again", "early", "open", "never")
         assert index.retracted(FactKind.FEEDBACK, asked) == frozenset()
         _apply(index, {}, [_found("a.md", _event(1, "feedback:\n- old\n- again\n- open\n"))])
@@ -253,7 +253,7 @@ class IndexConformance(ABC):
         assert index.retracted(FactKind.QUESTION, asked) == frozenset()
 
     def test_a_change_that_fails_is_not_kept_in_part(self, index: Index) -> None:
-        """All or nothing."""
+        """All of it is kept, or nothing."""
         _apply(index, {"": 1}, [_found("a.md", _event(1, "now: a\n"))])
         before = index.digest(_LIMIT)
 
@@ -264,7 +264,7 @@ class IndexConformance(ABC):
         assert index.digest(_LIMIT) == before
 
     def test_the_newest_time_that_a_writer_follows_is_found(self, index: Index) -> None:
-        """At most 24 hours beyond its clock, and including retracted events: their readers have seen them."""
+        """At most 24 hours ahead of its clock, including retracted events: their readers saw them."""
         _apply(index, {}, [_found("a.md", _event(1), _event(5, "retracted_events:\n- gone\n"))])
         _apply(index, {}, [_found("b.md", _event(3, name="gone"))])
 
@@ -274,7 +274,7 @@ class IndexConformance(ABC):
         assert [one.present for one in newest[:2]] == [_at(0) - _DAY, _at(1) - _DAY]
 
     def test_three_sessions_tell_a_slow_clock_what_time_it_is(self, index: Index) -> None:
-        """The median counts, so that no single session can move it."""
+        """The median counts, so no single session can move it."""
         events = [_event(number, session=f"s-{number}") for number in (1, 2, 3)]
         _apply(index, {}, [_found("a.md", *events[:2], _dated("2999-01-01T00:00:00Z", session="s-2"))])
         assert index.newest(_at(0) - _DAY).present == _at(0) - _DAY
@@ -285,7 +285,7 @@ class IndexConformance(ABC):
         assert index.newest(_at(9)).present == _at(9)
 
     def test_the_last_events_are_those_that_no_other_comes_after(self, index: Index) -> None:
-        """A writer names them: that is what it has read."""
+        """A writer names them as the events that it has read."""
         one, two = _event(1, name="one"), _event(2, name="two")
         three = _event(3, f"after:\n- {one.rank.hash[:16]}\n- long gone\n", name="three")
         _apply(index, {}, [_found("a.md", two, three), _found("b.md", one)])
@@ -302,7 +302,7 @@ class IndexConformance(ABC):
         assert index.newest(_at(9)).heads == _names(three, two)
 
     def test_what_is_dated_ahead_is_named_once_by_each_session(self, index: Index) -> None:
-        """Of events dated ahead, those that no other comes after."""
+        """Only events dated ahead that no other event follows are named."""
         far = _dated("2999-01-01T00:00:00Z", session="far")
         further = _dated("2999-01-02T00:00:00Z", f"after:\n- {far.rank.hash[:16]}\n", session="far")
         _apply(index, {}, [_found("a.md", far, further, _event(1, session="s"))])
@@ -320,7 +320,7 @@ class IndexConformance(ABC):
     def test_events_rank_after_what_they_name_whatever_comes_first(
         self, index: Index, order: tuple[int, ...]
     ) -> None:
-        """Also when the one that names others, or the one that is named, arrives last."""
+        """This holds even if the naming or the named event arrives last."""
         far = _dated("2999-01-01T00:00:00Z", "now: far\nthis_session:\n- x\n- far\n")
         named = f"\n- {far.rank.hash[:16]}\n"
         near = _event(2, f"after:{named}ahead:{named}now: near\nretracted_done:\n- x\n")
@@ -337,7 +337,7 @@ class IndexConformance(ABC):
             assert index.digest(_LIMIT) == make_digest(merge_events(left), 0, _LIMIT)
 
     def test_what_ranks_later_than_asked_for_says_nothing(self, index: Index) -> None:
-        """What it replaced holds again, and what it took back."""
+        """What it replaced or retracted holds again."""
         early = _event(1, "now: a\nthis_session:\n- x\n- y\ndecisions:\n  k: one\nnext:\n- s\n")
         late = _event(9, "now: b\nretracted_done:\n- x\nthis_session:\n- z\ndecisions:\n  k: two\n")
         events = [early, late, _event(5, "this_session:\n- y\n")]
@@ -350,7 +350,7 @@ class IndexConformance(ABC):
             assert index.digest(1, _at(minute)) == make_digest(merge_events(events, _at(minute)), 0, 1)
 
     def test_how_far_events_go_is_kept_for_each_session(self, index: Index) -> None:
-        """The last line and the newest event count, whatever the order; the last in force says its type."""
+        """The last line and the newest event count, in any order; the last one in force gives the type."""
         last = _event(2, name="over", session="s", covers="1-9", type="session_end")
         _apply(index, {}, [_found("a.md", _event(1, session="s", covers="10-19", type="handoff"))])
         _apply(index, {}, [_found("b.md", last, _event(3, session="t"))])
@@ -364,7 +364,7 @@ class IndexConformance(ABC):
         assert index.published("s").last == "handoff"
 
     def test_events_are_listed_newest_first_with_one_file_that_holds_them(self, index: Index) -> None:
-        """Of several files the first by name is returned, so that every engine returns the same."""
+        """Of several files the first by name is returned, so that all engines agree."""
         one, two = _event(1, name="one"), _event(2, name="two")
         _apply(index, {}, [_found("b.md", one), _found("a.md", one, folder="2026-01-10")])
         _apply(index, {}, [_found("c.md", one, two)])
@@ -411,7 +411,7 @@ class IndexConformance(ABC):
         "text", ["plain", "é e\u0301 🙂", "nul \0 in it", "'; DROP TABLE files; --", "j[1]"]
     )
     def test_any_text_is_kept(self, index: Index, text: str) -> None:
-        """In every field of an event."""
+        """It is kept in every field of an event."""
         rank = _event(1).rank._replace(agent=text, id=text)
         facts: tuple[Fact, ...] = (
             Fact("done", text, rank.at, text),
@@ -432,7 +432,7 @@ class IndexConformance(ABC):
         assert (index.published(text).line, [*index.files(text)]) == (5, ["a.md"])
 
     def test_what_is_remembered_lasts_at_most_until_the_next_change(self, index: Index) -> None:
-        """It was made from what the index held."""
+        """It was made from the content of the index at that time."""
         _apply(index, {}, [_found("a.md", _event(1))])
         assert index.recall("view") is None
 

@@ -47,7 +47,7 @@ class JournalsConformance(ABC):
         assert list(journals.read(_ONE)) == made
 
     def test_a_journal_that_mentions_something_is_named(self, journals: Journals) -> None:
-        """One of several texts is enough, and each journal is listed once."""
+        """One of the texts is enough, and each journal is listed once."""
         for session, texts in ((_ONE, ["alpha", "beta alpha"]), (_TWO, ["gamma"])):
             for text in texts:
                 journals.append(session, partial(_line, text=text))
@@ -57,7 +57,7 @@ class JournalsConformance(ABC):
         assert list(journals.mentioning("delta")) == list(journals.mentioning()) == []
 
     def test_several_lines_are_added_at_once_or_none(self, journals: Journals) -> None:
-        """They are made for the next free number; if nothing is made, nothing is written."""
+        """They are made for the next free number; if no line is made, nothing is written."""
         first = journals.append(_ONE, _line)
         made = journals.extend(_ONE, lambda seq: [_line(seq, "two"), _line(seq + 1, "three")])
         changed = journals.changed(_ONE)
@@ -68,7 +68,7 @@ class JournalsConformance(ABC):
         assert journals.changed(_ONE) == changed
 
     def test_the_last_line_is_found_without_the_others(self, journals: Journals) -> None:
-        """However long the lines are."""
+        """This works for lines of any length."""
         assert journals.last(_ONE) is None
         for text in ("one", "two " * 3000, "three"):
             made = journals.append(_ONE, partial(_line, text=text))
@@ -87,7 +87,7 @@ class JournalsConformance(ABC):
 
     @pytest.mark.parametrize("text", ["", "two\nlines", '"\\ \t', "é 你好 🙂", "x" * 40_000])
     def test_what_was_appended_is_read_as_it_was(self, journals: Journals, text: str) -> None:
-        """A fact may hold any text."""
+        """A fact may contain any text."""
         line = journals.append(_ONE, lambda seq: _line(seq, text))
 
         assert list(journals.read(_ONE)) == [line]
@@ -118,7 +118,7 @@ class JournalsConformance(ABC):
         assert seen == [1]
 
     def test_a_journal_that_grew_has_changed(self, journals: Journals) -> None:
-        """The time of a change never steps back."""
+        """The time of a change never goes back."""
         journals.append(_ONE, _line)
         before = journals.changed(_ONE)
         journals.append(_ONE, _line)

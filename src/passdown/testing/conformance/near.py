@@ -1,4 +1,4 @@
-"""What every `Index` must find that is near a session's work (C132)."""
+"""The facts near a session's work that every `Index` must find (C132)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ _START = datetime(2026, 1, 10, 13, tzinfo=UTC)
 
 
 class NearConformance(ABC):
-    """The promises of the port on what is near; subclass it beside `IndexConformance`."""
+    """The promises of the port about facts that are near; subclass it beside `IndexConformance`."""
 
     @abstractmethod
     def make(self, folder: Path) -> Index:
@@ -35,14 +35,14 @@ class NearConformance(ABC):
         self.drop(index)
 
     def test_nothing_is_near_in_an_empty_index(self, near: Index) -> None:
-        """It can be asked at once."""
+        """It can be queried at once."""
         found = near.near(Neighbourhood(("a.py",), "t", "main"), LAST_INSTANT)
 
         assert (found.facts, found.named, found.of_track) == ((), frozenset(), frozenset())
         assert [*near.files_of_last("t", "main", LAST_INSTANT)] == []
 
     def test_decisions_rules_and_questions_that_name_a_file_are_found(self, near: Index) -> None:
-        """By its path, its last two parts, or its name; however they were added."""
+        """They name it by its path, its last two parts, or its name; the order of adding is irrelevant."""
         first = _event(1, "decisions:\n  a: keep src/core/store.py small\n  b: keep it\n")
         _apply(near, [first])
         _apply(near, [_event(2, "constraints:\n- no SQL in core/store.py\n- none in lib/store.py\n")])
@@ -61,7 +61,7 @@ class NearConformance(ABC):
         assert found.files == NamedFiles(frozenset({"core/store.py", "store.py"}))
 
     def test_a_name_that_two_files_have_names_neither(self, near: Index) -> None:
-        """As far as events tell of files, and while they do."""
+        """This counts the files in events, as long as the events exist."""
         said = _event(1, "open_questions:\n- is store.py fast?\n- is a/store.py fast?\n")
         _apply(near, [said, _event(2, "files_modified:\n- a/store.py\n- b/store.py\n- b/other.py\n")])
 
@@ -73,7 +73,7 @@ class NearConformance(ABC):
         assert sorted(ask()) == ["is a/store.py fast?", "is store.py fast?"]
 
     def test_what_does_not_hold_any_more_is_not_near(self, near: Index) -> None:
-        """Nor what an event says that is retracted, or ranks later."""
+        """Neither are facts of events that are retracted or rank later."""
         _apply(near, [_event(1, "decisions:\n  a: use x.py\nconstraints:\n- not y.py\n- not z.py\n")])
         _apply(near, [_event(2, "decisions:\n  a: use nothing\nretracted_constraints:\n- not y.py\n")])
         _apply(near, [_event(9, "constraints:\n- also not x.py\n")])
@@ -83,7 +83,7 @@ class NearConformance(ABC):
         assert [fact.text for fact in near.near(place, LAST_INSTANT).facts] == ["also not x.py", "not z.py"]
 
     def test_a_path_with_spaces_is_found(self, near: Index) -> None:
-        """Only as a whole."""
+        """It is found only as a whole."""
         _apply(near, [_event(1, "constraints:\n- keep my docs/a b.txt\n- keep b.txt\n")])
 
         found = near.near(Neighbourhood(("my docs/a b.txt",)), LAST_INSTANT)
@@ -91,7 +91,7 @@ class NearConformance(ABC):
         assert [fact.text for fact in found.facts] == ["keep my docs/a b.txt"]
 
     def test_the_newest_of_the_track_and_of_the_branch_are_near(self, near: Index) -> None:
-        """What they leave in force, and their names."""
+        """The facts in force, and the names of the tracks and branches."""
         events = [
             _event(1, "constraints:\n- one\n", branch="main"),
             _event(2, "constraints:\n- two\nthis_session:\n- x\n", branch="feat"),
@@ -108,7 +108,7 @@ class NearConformance(ABC):
         assert near.near(Neighbourhood(), LAST_INSTANT) == NearFacts()
 
     def test_the_files_of_the_last_three_sessions_are_given(self, near: Index) -> None:
-        """Those of the track, if it has any; else those of the branch."""
+        """The sessions of the track, if there is one; otherwise those of the branch."""
         for minute in range(1, 6):
             files = f"files_modified:\n- src/{minute}.py\n- all.py\n"
             _apply(near, [_event(minute, files, branch="main", session=f"s-{max(minute, 2)}")])
@@ -139,7 +139,7 @@ def _event(minute: int, body: str, *, branch: str = "", session: str = "") -> Ev
 
 
 def _apply(index: Index, events: Sequence[EventFacts], gone: Sequence[int] = ()) -> None:
-    """Add events, each in a file that is named by its minute, and remove files."""
+    """Add events, each in a file named by its minute, and remove files."""
     minutes = [int((event.rank.at - _START).total_seconds() // 60) for event in events]
     found = [
         EventFile("", f"{minute}.md", FileMark(1, 2, 3), (event,), 0)

@@ -1,4 +1,4 @@
-"""What every `Index` must know of how far its log was read (C131)."""
+"""What every `Index` must record about how far its log was read (C131)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _DAY = "2026-01-10"
 
 
 class ReadProgressConformance(ABC):
-    """The promises of the port on what is left to do; subclass it beside `IndexConformance`."""
+    """The promises of the port about unread files; subclass it beside `IndexConformance`."""
 
     @abstractmethod
     def make(self, folder: Path) -> Index:
@@ -51,7 +51,7 @@ class ReadProgressConformance(ABC):
     def test_files_are_not_known_to_be_committed_until_that_is_noted_or_once_they_changed(
         self, progress: Index
     ) -> None:
-        """What is committed is kept for each file as it was read."""
+        """A file counts as committed in the version that was read."""
         _apply(progress, _found("1.md"), _found("2.md", _DAY))
         assert progress.uncommitted() == ["1.md", f"{_DAY}/2.md"]
 

@@ -85,11 +85,11 @@ class RepositoryConformance(ABC):
     def test_the_branch_that_the_settings_prefer_is_the_integration_branch(
         self, repository: Repository
     ) -> None:
-        """It need not exist."""
+        """The branch need not exist."""
         assert repository.integration_branch("trunk") == "trunk"
 
     def test_the_checkout_we_stand_in_is_listed(self, repository: Repository) -> None:
-        """This one is always listed."""
+        """The current checkout is always listed."""
         (here,) = repository.checkouts()
 
         assert (here.branch, here.is_here) == ("main", True)
@@ -108,7 +108,7 @@ class RepositoryConformance(ABC):
         assert repository.listing("none") == repository.listing("a/b.md") == {}
 
     def test_only_the_named_files_are_committed(self, repository: Repository) -> None:
-        """All other changes stay out."""
+        """All other changes are left out."""
         self.commit(repository, "a", "b")
         self.write("b", b"changed")
         self.write("c", b"new")
@@ -179,7 +179,7 @@ class RepositoryConformance(ABC):
         assert repository.listing("") == {}
 
     def test_a_thousand_files_are_one_commit(self, repository: Repository) -> None:
-        """A list of files is never too long."""
+        """No list of files is too long."""
         names: Sequence[str] = [
             f"events/2026-01-10T13-03-52.{number:03}Z_{'long-name' * 8}.md" for number in range(1000)
         ]

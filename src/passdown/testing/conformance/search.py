@@ -74,7 +74,7 @@ class SearchConformance(ABC):
         assert index.find(parse_query("alpha"), SearchFilter(), 5) == ((), 0)
 
     def test_folders_and_files_are_given_back_as_they_were(self, index: SearchIndex) -> None:
-        """Marks are kept to the bit, separately for each source."""
+        """Marks are preserved exactly, separately for each source."""
         mark = FileMark(2**62, 2**63 - 1, 2**63 - 1)
         _apply(index, [_file("a.md", _document("alpha"))._replace(mark=mark)], {"": 7, "day": 2**62})
         _apply(index, [_file("b.md")], {"": 8}, kind=DocumentKind.ARCHIVE)
@@ -150,7 +150,7 @@ class SearchConformance(ABC):
 
     @pytest.mark.parametrize("query", _HOSTILE)
     def test_no_query_is_more_than_its_words(self, index: SearchIndex, query: str) -> None:
-        """Operators, quotes and filters are separators or words."""
+        """Operators, quotes and filters count as separators or words."""
         texts = (
             "alpha",
             "beta",
@@ -187,7 +187,7 @@ class SearchConformance(ABC):
         assert _names(index, "needle") == ["often", "new", "old", "long"]
 
     def test_the_limit_cuts_and_the_total_counts(self, index: SearchIndex) -> None:
-        """All are counted, up to a limit."""
+        """All hits are counted, up to a limit."""
         documents = [_document(f"alpha n{number}", minutes=number) for number in range(RANKED + 5)]
         _apply(index, [_file("a.md", *documents[:12]), _file("b.md", *documents[12:])])
 
@@ -212,7 +212,7 @@ class SearchConformance(ABC):
         ],
     )
     def test_what_is_wanted_narrows_down(self, index: SearchIndex, wanted: SearchFilter, found: str) -> None:
-        """By kind, by agent with or without its digits, by time."""
+        """It filters by kind, by agent with or without its digits, and by time."""
         _apply(index, [_file("a", _document("alpha", agent="crisp-1", minutes=1))])
         _apply(index, [_file("b", _document("alpha ", agent="toast", minutes=2))])
         _apply(index, [_file("c", _document("alpha.", agent="crisp", minutes=3))], kind=DocumentKind.ARCHIVE)
@@ -241,7 +241,7 @@ class SearchConformance(ABC):
         assert _names(index, "alpha") == ["d.md"]
 
     def test_a_document_in_several_files_is_one(self, index: SearchIndex) -> None:
-        """It stays as long as one of them does: archiving moves an event into a rollup."""
+        """It stays while one file holds it: archiving moves an event into a rollup."""
         one, two = _document("alpha one"), _document("alpha two")
         _apply(index, [_file("b.md", one)])
         _apply(index, [_file("a.jsonl", one, two)], gone=[("", "b.md")])
@@ -252,7 +252,7 @@ class SearchConformance(ABC):
         assert (_names(index, "one"), _names(index, "two")) == ([], ["a.jsonl"])
 
     def test_the_same_words_on_two_shelves_are_two_documents(self, index: SearchIndex) -> None:
-        """Each is removed separately."""
+        """Each is removed on its own."""
         _apply(index, [_file("a.md", _document("alpha"))])
         _apply(index, [_file("a.md", _document("alpha"))], kind=DocumentKind.STREAM)
         assert _names(index, "alpha") == ["a.md"] * 2
@@ -263,7 +263,7 @@ class SearchConformance(ABC):
         ]
 
     def test_a_retracted_document_is_found_as_such(self, index: SearchIndex) -> None:
-        """By its name or the start of its hash; when the retraction is removed, it holds again."""
+        """It is named by id or start of its hash; without the retraction it holds again."""
         by_name, by_hash = _document("alpha", name="ev-1"), _document("alpha beta", name="ev-2")
         taking_back = _document("gamma", name="ev-3")._replace(retracted=("ev-1", by_hash.key[:16]))
         _apply(index, [_file("a.md", by_name), _file("b.md", by_hash), _file("c.md", taking_back)])
@@ -276,7 +276,7 @@ class SearchConformance(ABC):
         assert not any(hit.is_retracted for hit in index.find(parse_query("alpha"), SearchFilter(), 5).best)
 
     def test_a_change_that_fails_leaves_nothing_behind(self, index: SearchIndex) -> None:
-        """Everything applied within is kept, or nothing is."""
+        """All changes made inside are kept, or none."""
         _apply(index, [_file("a.md", _document("alpha"))], {"": 1})
 
         def fail() -> None:

@@ -1,4 +1,4 @@
-"""What every `Index` must do with decisions that did not know of each other (C162)."""
+"""What every `Index` must do with decisions whose writers did not know of each other (C162)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ _LIMIT = 3
 
 
 class StatementConformance(ABC):
-    """The promises of the port on contradictions; subclass it beside `IndexConformance`."""
+    """The promises of the port about contradictions; subclass it beside `IndexConformance`."""
 
     @abstractmethod
     def make(self, folder: Path) -> Index:
@@ -36,7 +36,7 @@ class StatementConformance(ABC):
         self.drop(index)
 
     def test_what_nothing_replaces_is_contested_until_it_is_replaced(self, decided: Index) -> None:
-        """The newest key comes first, and in each key the newest decision."""
+        """The newest key comes first, and within each key the newest decision."""
         _apply(decided, [_decide(1, "one"), _decide(2, "two"), _decide(3, "other", key="port")])
         assert _contested(decided) == [["two", "one"]]
         _apply(decided, [_decide(4, "four"), _decide(5, "five", key="port")])
@@ -49,7 +49,7 @@ class StatementConformance(ABC):
         assert _contested(decided) == [["five", "other"], ["four", "two", "one"]]
 
     def test_events_that_rank_later_than_asked_for_contradict_nothing(self, decided: Index) -> None:
-        """Nor do they replace anything."""
+        """They replace nothing either."""
         events = [
             _decide(1, "one"),
             _decide(2, "two"),
@@ -65,7 +65,7 @@ class StatementConformance(ABC):
         assert [len(decided.digest(_LIMIT, _at(hour)).contested) for hour in range(1, 5)] == [0, 1, 0, 1]
 
     def test_all_that_is_said_of_a_key_tells_what_it_replaces(self, decided: Index) -> None:
-        """Retractions, too: whoever decides next needs the names."""
+        """Retractions do too: the next session that decides needs the names."""
         origins = "origins:\n  retracted_decisions: 2 2026-01-10T02:00:00Z replaces s-1:1\n"
         _apply(decided, [_decide(1, "one"), _event(2, f"retracted_decisions:\n- store\n{origins}")])
 
@@ -79,7 +79,7 @@ class StatementConformance(ABC):
     def test_contradictions_do_not_depend_on_the_order_of_changes(
         self, decided: Index, order: Sequence[int]
     ) -> None:
-        """An event that comes late counts where it ranks."""
+        """An event that arrives late counts at its rank."""
         older = _event(3, "decisions:\n  store: three\n")
         events = [_decide(1, "one"), _decide(4, "four"), older, _decide(5, "five", "s-4:4")]
         for number in order:

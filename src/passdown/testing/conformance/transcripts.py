@@ -15,7 +15,7 @@ class TranscriptsConformance(ABC):
         """Make transcripts with these files; also return the folder that contains them."""
 
     def test_a_file_is_read_from_an_offset_to_its_end(self, tmp_path: Path) -> None:
-        """Beyond the end, and without a file, there is nothing."""
+        """Beyond the end, or without a file, the result is empty."""
         transcripts, top = self.make(tmp_path, {"a.jsonl": b"0123456789"})
 
         assert transcripts.size(f"{top}/a.jsonl") == 10

@@ -1,1 +1,1 @@
-"""Engines in memory, with which tests run what needs files, git or a database."""
+"""Engines in memory, so that tests need no files, git or database."""

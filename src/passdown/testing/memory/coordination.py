@@ -1,4 +1,4 @@
-"""The rows of coordination in memory: for tests, and as the plainest form of what a store promises."""
+"""The rows of coordination in memory: for tests, and as the simplest correct store."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ _FIRST: Final = 0
 
 
 class InboxRow(NamedTuple):
-    """A message in somebody's inbox."""
+    """A message in a recipient's inbox."""
 
     recipient: str
     position: int
@@ -30,7 +30,7 @@ class InboxRow(NamedTuple):
 
 
 class MemoryRows:
-    """All rows of one project; a copy of them is a state to return to."""
+    """All rows of one project; a copy of them can be restored later."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -58,7 +58,7 @@ class MemoryTransaction:
     """A `Transaction` on rows in memory."""
 
     def __init__(self, rows: MemoryRows, time: EngineTime, fence: int) -> None:
-        """Work on rows that nobody else sees until they are kept."""
+        """Work on rows that no other session sees until they are committed."""
         self._rows = rows
         self.time = time
         self.fence = fence
@@ -136,7 +136,7 @@ class MemoryTransaction:
         return (one for one in self.tasks() if one.state == OPEN and not one.waits and not one.is_held)
 
     def held_tasks(self) -> Sequence[Task]:
-        """Return the tasks that somebody holds."""
+        """Return the tasks that sessions hold."""
         names = sorted({lease.name for lease in self.leases(TASK)})
         return [one for name in names if (one := self.find_task(name)) is not None]
 
@@ -173,7 +173,7 @@ class MemoryTransaction:
         return len(self._kept_messages(expired_before, read_before)) < len(self._rows.messages)
 
     def _kept_messages(self, expired_before: float, read_before: float) -> dict[str, Message]:
-        """Return the messages that have not expired, and that somebody did not read, or lately."""
+        """Return the messages that have not expired and were not read by all, or only lately."""
         rows = self._rows
         open_ones = {
             row.message for row in rows.inbox.values() if row.read is None or row.read >= read_before
@@ -189,14 +189,14 @@ class MemoryTransaction:
         return self._rows.offers.get(offer)
 
     def open_offers(self) -> Sequence[Offer]:
-        """Return the offers that nobody answered."""
+        """Return the offers that are still open."""
         found = [one for one in self._rows.offers.values() if one.state == OFFERED]
         return sorted(found, key=lambda one: one.offer)
 
     # --- changing -----------------------------------------------------------------------------
 
     def add_log(self, row: LogRow) -> None:
-        """Store the change itself."""
+        """Store the log entry of the change."""
         self._rows.log[row.op] = row
 
     def put_member(self, member: Member) -> None:
@@ -205,14 +205,14 @@ class MemoryTransaction:
         self._rows.members[member.session] = member
 
     def put_sign(self, silence: Silence | None, before: float) -> None:
-        """Store that the project was heard; nobody else can have been meanwhile."""
+        """Store a sign of life of the project; in memory there is no concurrent one."""
         del before
         if silence is not None:
             self._rows.silences[silence.began] = silence
         self._rows.newest_sign = self.time.seconds
 
     def put_silences(self, silences: Sequence[Silence]) -> None:
-        """Put silences in the place of others."""
+        """Replace the stored silences."""
         self._rows.silences = {one.began: one for one in silences}
 
     def put_lease(self, lease: Lease) -> None:
@@ -275,7 +275,7 @@ class MemoryTransaction:
 
 
 class MemoryStore:
-    """A `Store` in memory: a change works on a copy of the rows, which then takes their place."""
+    """A `Store` in memory: a change works on a copy of the rows, which then replaces them."""
 
     def __init__(
         self,

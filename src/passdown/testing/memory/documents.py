@@ -51,7 +51,7 @@ class MemoryDocuments:
         self._files[place] = bytes(data)
 
     def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
-        """Return what was displaced from a file and is not in `seen`."""
+        """Return the displaced contents of a file that are not in `seen`."""
         place = _locate(path)
         left = [data for data in self._displaced.get(place, ()) if data not in seen]
         self._displaced[place] = left
@@ -65,7 +65,7 @@ class MemoryDocuments:
         return True
 
     def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
-        """Remove a file that holds exactly these bytes; nobody writes to it any more."""
+        """Remove a file that holds exactly these bytes."""
         del kept
         place = _locate(path)
         if self._files.get(place) != data:
@@ -98,7 +98,7 @@ def _locate(path: str) -> str:
     """Return the normalized path, or raise a StorageError if it leads out of the root."""
     place = posixpath.normpath(path or ".")
     if "\0" in path or place.startswith("/") or place.split("/")[0] == "..":
-        raise StorageError(f"{path}: is outside the project", hint="Name a path below the root.")
+        raise StorageError(f"{path} is outside the project", hint="Name a path inside the project.")
     return "" if place == "." else place
 
 

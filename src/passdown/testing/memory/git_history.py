@@ -1,4 +1,4 @@
-"""A `GitHistory` that a test sets up; by default that of a folder without git."""
+"""A `GitHistory` whose content a test sets; by default that of a folder without git."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from passdown.ports.repository import Skipped
 
 
 class MemoryHistory:
-    """Commits that were never made; assign to the attributes to change them."""
+    """Made-up commits; assign to the attributes to change them."""
 
     def __init__(self) -> None:
         """Start without commits."""

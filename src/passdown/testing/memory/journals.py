@@ -44,7 +44,7 @@ class MemoryJournals:
     def extend(
         self, session: str, make: Callable[[int], Sequence[JournalLine]], *, alone: bool = False
     ) -> Sequence[JournalLine]:
-        """Add lines, made for the next free numbers; in memory everybody is always alone."""
+        """Add lines, made for the next free numbers; in memory no other process interferes."""
         del alone
         with self._lock:
             known = self._lines.get(session, [])

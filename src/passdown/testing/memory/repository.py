@@ -94,7 +94,7 @@ class MemoryRepository:
         own = sorted({posixpath.normpath(path) for path in paths if path and not self.is_ignored(path)})
         own = [path for path in own if self._take(path, files)]
         if files == self._files():
-            return Skipped(why=SkipReason.NOTHING, reason="there is nothing to commit")
+            return Skipped(why=SkipReason.NOTHING, reason="nothing to commit")
         self.commits.append(MemoryCommit(message=message, files=files))
         return Committed(commit=f"{len(self.commits):040x}", paths=tuple(own))
 

@@ -1,1 +1,1 @@
-"""What every `Coordination` implementation must do; `suite.py` has the whole of it."""
+"""The promises that every `Coordination` implementation must keep; `suite.py` combines all of them."""

@@ -1,4 +1,4 @@
-"""What an engine hands to the suite of coordination, and a project that the tests act in."""
+"""What an engine provides to the coordination suite, and a project for the tests to act in."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +44,7 @@ class CoordinationBench(ABC):
 
     @abstractmethod
     def connect(self) -> Coordination:
-        """Open the project once more, as another process does, with `LIFETIMES`."""
+        """Open the project again, as another process would, with `LIFETIMES`."""
 
     @abstractmethod
     def now(self) -> float:
@@ -54,8 +54,8 @@ class CoordinationBench(ABC):
     def advance(self, seconds: float, *, quiet: bool = False) -> None:
         """Let time pass by the engine's clock, in which some session is heard, unless it is quiet.
 
-        Where that clock cannot be set, move every instant that is stored into the past instead. That somebody
-        was heard is written where the engine keeps the project's newest sign of life.
+        If that clock cannot be set, move all stored instants into the past instead. The sign of life is
+        written where the engine keeps the newest one of the project.
         """
 
     @abstractmethod
@@ -66,7 +66,7 @@ class CoordinationBench(ABC):
         """
 
     def run(self, process: str) -> bool:
-        """Let a host's process run on this machine; False if the engine cannot know processes."""
+        """Start a host's process on this machine; False if the engine cannot know processes."""
         del process
         return False
 
@@ -75,16 +75,16 @@ class CoordinationBench(ABC):
         del process
 
     def reboot(self) -> bool:
-        """Boot the machine anew; False if the engine knows no boots."""
+        """Reboot the machine; False if the engine does not know boots."""
         return False
 
     def close(self) -> None:
-        """Close what was opened."""
+        """Close everything that was opened."""
         return
 
 
 class SharedProject:
-    """A project in which sessions act, each on a handle of its own."""
+    """A project in which sessions act, each with its own handle."""
 
     def __init__(self, bench: CoordinationBench) -> None:
         """Act on a bench."""
@@ -100,11 +100,11 @@ class SharedProject:
 
     @property
     def here(self) -> Coordination:
-        """The handle of somebody who only looks."""
+        """The handle of an observer that is no session."""
         return self.of("")
 
     def op(self, age: float = 0.0) -> str:
-        """Make the id of an operation, as if it was made so many seconds ago."""
+        """Make an operation id, as if it was made that many seconds ago."""
         self._made += 1
         at = datetime.fromtimestamp(self.bench.now() - age, UTC)
         return make_operation(at, self._made.to_bytes(RANDOM_BYTES, "big"))
@@ -119,57 +119,57 @@ class SharedProject:
         role: str = ANY_ROLE,
         process: str = "",
     ) -> None:
-        """Let sessions take part; the agent of `a` is `agent-a`."""
+        """Make sessions join; the agent of `a` is `agent-a`."""
         for session in sessions:
             agent = agent_of(session)
             member = Member(session=session, agent=agent, name=name, team=team, role=role, process=process)
             self.of(session).members.join(self.op(), member)
 
     def leave(self, session: str) -> None:
-        """Let a session end."""
+        """Make a session leave."""
         self.of(session).members.leave(self.op(), session)
 
     def die(self, *dead: str) -> None:
-        """Let so much time pass without signs of life of these that they count as dead; others beat."""
+        """Let enough time pass without signs of life of these sessions that they die; the others beat."""
         self.bench.advance(DEATH + MARGIN)
         self.beat(*(one.session for one in self.here.members.members() if one.session not in dead))
 
     def beat(self, *sessions: str) -> None:
-        """Let sessions give a sign of life."""
+        """Record a sign of life of sessions."""
         self.here.members.beat(sessions)
 
     def live(self) -> list[str]:
-        """Return the sessions that give signs of life."""
+        """Return the sessions that count as live."""
         return [one.session for one in self.here.members.members() if one.is_live]
 
     # --- leases -------------------------------------------------------------------------------
 
     def acquire(self, session: str, *paths: str, ttl: float = LIFETIMES.silent) -> Granted | Held:
-        """Let a session reserve paths."""
+        """Make a session reserve paths."""
         wanted = [Resource(PATH, path) for path in paths]
         return self.of(session).leases.acquire(self.op(), session, wanted, ttl)
 
     def acquired(self, session: str, *paths: str, ttl: float = LIFETIMES.silent) -> list[Fenced]:
-        """Let a session reserve paths that are free; return them with their fences."""
+        """Make a session reserve free paths; return them with their fences."""
         return fenced(self.acquire(session, *paths, ttl=ttl))
 
     def use(self, verb: str, session: str, held: Sequence[Fenced]) -> object:
-        """Let a session renew or release what it holds."""
+        """Make a session renew or release what it holds."""
         leases = self.of(session).leases
         return (leases.renew if verb == "renew" else leases.release)(self.op(), session, held)
 
     def take(self, session: str, *paths: str, force: bool = False) -> Granted | Held:
-        """Let a session take paths over."""
+        """Make a session take over paths."""
         wanted = [Resource(PATH, path) for path in paths]
         return self.of(session).leases.take_over(self.op(), session, wanted, force=force)
 
     def take_task(self, session: str, task: str, *, force: bool = False) -> Granted | Held:
-        """Let a session take a task over."""
+        """Make a session take over a task."""
         wanted = [Resource(TASK, task)]
         return self.of(session).leases.take_over(self.op(), session, wanted, force=force)
 
     def check(self, session: str, *paths: str, seconds: float = 60.0) -> Checked:
-        """Ask the guard about paths."""
+        """Ask the guard about paths for a session."""
         return self.of(session).leases.check(self.op(), session, paths, seconds, "commit")
 
     def verdicts(self, session: str, *paths: str) -> list[str]:
@@ -177,7 +177,7 @@ class SharedProject:
         return [one.verdict for one in self.check(session, *paths).verdicts]
 
     def held(self, session: str = "") -> list[str]:
-        """Return the names of what is held by sessions that are not dead."""
+        """Return the names of what live sessions hold."""
         return sorted(one.resource.name for one in self.here.leases.leases(session) if one.left > 0)
 
     # --- tasks --------------------------------------------------------------------------------
@@ -191,29 +191,29 @@ class SharedProject:
     def claim(
         self, session: str, *tasks: str, role: str = "", another: bool = False
     ) -> Claimed | Held | NothingReady:
-        """Let a session claim tasks."""
+        """Make a session claim tasks."""
         return self.of(session).tasks.claim(self.op(), session, tasks, role=role, another=another)
 
     def claimed(self, session: str, task: str) -> Fenced:
-        """Let a session claim a task that is free; return it with its fence."""
+        """Make a session claim a free task; return it with its fence."""
         claim = expect(Claimed, self.claim(session, task))
         return Fenced(Resource(TASK, task), claim.grants[0].fence)
 
     def next_task(self, session: str, role: str = "") -> str:
-        """Let a session claim whatever is ready; return the task, or an empty text."""
+        """Make a session claim the next ready task; return its id, or an empty text."""
         outcome = self.claim(session, role=role, another=True)
         return outcome.tasks[0].task if isinstance(outcome, Claimed) else ""
 
     def wait_for(self, task: str, other: str) -> object:
-        """Let a task wait for another."""
+        """Make a task wait for another."""
         return self.here.tasks.wait_for(self.op(), "", task, other)
 
     def find(self, task: str) -> TaskState:
-        """Return a task that is there."""
+        """Return a task, which must exist."""
         return expect(TaskState, self.here.tasks.find(task))
 
     def close(self, session: str, held: Fenced, reason: str = "completed") -> object:
-        """Let a session close a task."""
+        """Make a session close a task."""
         return self.of(session).tasks.close(self.op(), session, held, reason, "")
 
     # --- mail and offers ----------------------------------------------------------------------
@@ -221,34 +221,34 @@ class SharedProject:
     def send(
         self, sender: str, to: str, content: str = "hello", seconds: float = 86_400.0
     ) -> Sent | NobodyThere:
-        """Let a session send a message."""
+        """Make a session send a message."""
         message = NewMessage(sender, to, content, seconds=seconds)
         return self.of(sender).messages.send(self.op(), message)
 
     def mail(self, session: str) -> list[str]:
-        """Return what a session has not read."""
+        """Return the unread messages of a session."""
         return [one.message.content for one in self.of(session).messages.waiting(session)]
 
     def read(self, session: str) -> None:
-        """Let a session read all its mail."""
+        """Mark all messages of a session as read."""
         messages = self.of(session).messages
         messages.acknowledge(self.op(), session, [one.position for one in messages.waiting(session)])
 
     def offer(self, giver: str, task: str, taker: str = "", seconds: float = 86_400.0) -> str:
-        """Let a session offer a task that it holds; return the offer's id."""
+        """Make a session offer a task that it holds; return the offer's id."""
         offer = NewOffer(giver, taker, task, seconds=seconds)
         return expect(Offered, self.of(giver).offers.offer(self.op(), offer)).offer.offer
 
     def accept(self, session: str, offer: str) -> object:
-        """Let a session accept an offer."""
+        """Make a session accept an offer."""
         return self.of(session).offers.accept(self.op(), session, offer)
 
     def decline(self, session: str, offer: str) -> object:
-        """Let a session decline an offer."""
+        """Make a session decline an offer."""
         return self.of(session).offers.decline(self.op(), session, offer)
 
     def withdraw(self, session: str, offer: str) -> object:
-        """Let a session take its offer back."""
+        """Make a session withdraw its offer."""
         return self.of(session).offers.withdraw(self.op(), session, offer)
 
 
@@ -284,10 +284,10 @@ def expect(kind: type[T], outcome: object) -> T:
 
 
 def fenced(outcome: object) -> list[Fenced]:
-    """Return what was granted, with fences."""
+    """Return the granted resources with their fences."""
     return [Fenced(Resource(one.kind, one.name), one.fence) for one in expect(Granted, outcome).grants]
 
 
 def about(seconds: float) -> object:
-    """Equal what is so many seconds, give or take what a test lasts."""
+    """Equal that many seconds, plus or minus the time that a test takes."""
     return pytest.approx(seconds, abs=MARGIN / 2)

@@ -1,4 +1,4 @@
-"""Every changing call of coordination, once done and once refused, from the same state."""
+"""Each changing call of coordination, once successful and once refused, from the same state."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -20,10 +20,10 @@ _TTL: Final = 600.0
 
 
 class KnownState:
-    """A project with something for every call: what is held, what waits, what is offered, who is dead."""
+    """A project with something for every call: held and waiting tasks, an offer, a dead session."""
 
     def __init__(self, project: SharedProject) -> None:
-        """Make the state."""
+        """Create the state."""
         project.join("a", "b", "dead")
         project.add("held", "free", "other", "gift", "waits")
         project.wait_for("waits", "held")
@@ -101,7 +101,7 @@ REFUSALS: Final[Mapping[str, Callable[[KnownState], Call]]] = MappingProxyType(
 
 
 def describe(project: SharedProject) -> object:
-    """Return all that can be seen of a project, without times."""
+    """Return everything that can be seen of a project, except times."""
     on = project.here
     sessions = ["a", "b", "dead", "new", "late"]
     return (
@@ -118,7 +118,7 @@ def describe(project: SharedProject) -> object:
 
 
 def without_times(outcome: object) -> object:
-    """Return the values of an outcome without the seconds that are left: an engine's clock may go on."""
+    """Return the values of an outcome without the seconds left, because an engine's clock may run on."""
     if is_record(outcome):
         fields = as_dict(outcome).items()
         return type(outcome), [(name, without_times(one)) for name, one in fields if name != "left"]

@@ -1,4 +1,4 @@
-"""The guard: what a session may do with paths, and how long what passed is held."""
+"""The guard: what a session may do with paths, and how long an allowed commit holds them."""
 
 from passdown.core.coordination.leases import FREE, HELD, LOST, MINE, Held
 from passdown.testing.conformance.coordination.bench import (
@@ -16,7 +16,7 @@ class GuardPromises(CoordinationCase):
     """The promises of `Leases.check`."""
 
     def test_a_path_is_mine_free_or_held(self, project: SharedProject) -> None:
-        """The verdicts come in the order of the paths, and say who holds what."""
+        """The verdicts are in the order of the paths, and name the holders."""
         project.join("a", "b")
         project.acquired("a", "src/")
         project.acquired("b", "docs/")
@@ -31,7 +31,7 @@ class GuardPromises(CoordinationCase):
         assert not checked.is_passed
 
     def test_judging_says_what_a_check_says_and_changes_nothing(self, project: SharedProject) -> None:
-        """An edit is judged before it is made, as its commit will be; whoever looks holds nothing longer."""
+        """An edit is judged by the same rules as its commit, but judging extends no lease."""
         project.join("a", "b")
         project.acquired("a", "src/")
         project.acquired("b", "docs/")
@@ -45,14 +45,14 @@ class GuardPromises(CoordinationCase):
         assert project.here.history.position() == position
 
     def test_nobody_in_particular_owns_nothing(self, project: SharedProject) -> None:
-        """A person without a session is told what is held."""
+        """A person without a session sees what is held."""
         project.join("a")
         project.acquired("a", "src/")
 
         assert project.verdicts("", "src/a.py", "README") == [HELD, FREE]
 
     def test_what_is_over_is_free_for_others_and_mine_for_me(self, project: SharedProject) -> None:
-        """Nobody took it."""
+        """The lease has expired, but nobody has taken it."""
         project.join("a", "b")
         project.acquired("a", "src/")
         project.die("a")
@@ -63,7 +63,7 @@ class GuardPromises(CoordinationCase):
     def test_a_pass_holds_what_is_mine_for_a_while_even_when_its_time_was_over(
         self, project: SharedProject
     ) -> None:
-        """A commit that was let through is not overtaken."""
+        """Nobody can take the path of a commit that was allowed."""
         project.join("a", "b")
         project.acquired("a", "src/")
         project.die("a")
@@ -78,7 +78,7 @@ class GuardPromises(CoordinationCase):
         project.acquired("b", "src/a.py")
 
     def test_a_pass_holds_nothing_else(self, project: SharedProject) -> None:
-        """Neither what else the session has, nor what somebody else had who is dead."""
+        """It extends neither the session's other leases nor those of a dead session."""
         project.join("a", "b", "c")
         project.acquired("a", "src/", "docs/")
         project.die("a")
@@ -100,7 +100,7 @@ class GuardPromises(CoordinationCase):
         assert isinstance(project.acquire("b", "src/a.py"), Held)
 
     def test_a_check_that_does_not_pass_changes_nothing(self, project: SharedProject) -> None:
-        """No use, no promise, no position."""
+        """It renews nothing, promises nothing and takes no position."""
         project.join("a", "b")
         project.acquired("a", "src/")
         project.acquired("b", "docs/")
@@ -113,7 +113,7 @@ class GuardPromises(CoordinationCase):
         project.acquired("b", "src/a.py")
 
     def test_a_pass_is_logged_with_what_it_is_about(self, project: SharedProject) -> None:
-        """A late commit can be found."""
+        """So a late commit can be found in the log."""
         project.join("a")
         position = project.here.history.position()
 
@@ -123,7 +123,7 @@ class GuardPromises(CoordinationCase):
         assert (entry.session, entry.verb, entry.subject) == ("a", "check", "commit 4f2")
 
     def test_an_edit_from_before_a_theft_is_lost(self, project: SharedProject) -> None:
-        """Even if the thief released it again; what the thief never had is not."""
+        """This holds even if the thief has released the path; a path the thief never held is not lost."""
         project.join("a", "b")
         project.acquired("a", "src/")
         stolen = fenced(project.take("b", "src/a.py", force=True))
@@ -143,7 +143,7 @@ class GuardPromises(CoordinationCase):
     def test_an_edit_is_lost_when_the_lease_was_over_and_another_session_had_the_path(
         self, project: SharedProject
     ) -> None:
-        """Time is over, somebody else reserves, commits and ends: the first must not overwrite that."""
+        """Another session reserved, committed and ended: the first session must not overwrite that."""
         project.join("a", "b")
         project.acquired("a", "src/")
         project.die("a")
@@ -153,7 +153,7 @@ class GuardPromises(CoordinationCase):
         assert project.verdicts("a", "src/a.py") == [LOST]
 
     def test_what_was_lost_can_be_reserved_anew(self, project: SharedProject) -> None:
-        """Then it is mine again, and after a release it is free, under whatever pattern."""
+        """The path is the session's again; after a release it is free under any pattern."""
         project.join("a", "b")
         project.acquired("a", "src/a.py")
         project.take("b", "src/a.py", force=True)
@@ -167,7 +167,7 @@ class GuardPromises(CoordinationCase):
         assert project.verdicts("a", "src/a.py") == [FREE]
 
     def test_what_was_released_and_held_by_another_since_is_not_lost(self, project: SharedProject) -> None:
-        """Who releases has nothing to lose."""
+        """A session that releases a path gives up nothing."""
         project.join("a", "b")
         held = project.acquired("a", "src/a.py")
         project.of("a").leases.release(project.op(), "a", held)
@@ -177,7 +177,7 @@ class GuardPromises(CoordinationCase):
         assert project.verdicts("a", "src/a.py") == [FREE]
 
     def test_a_lost_path_is_forgotten_after_a_day(self, project: SharedProject) -> None:
-        """An ended lease is kept for 24 hours, until somebody joins."""
+        """Ended leases are kept for 24 hours and removed when a session joins."""
         project.join("a", "b")
         project.acquired("a", "src/a.py")
         project.take("b", "src/a.py", force=True)

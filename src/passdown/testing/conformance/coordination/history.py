@@ -1,4 +1,4 @@
-"""The log: every change once, in commit order, without gaps; and repeats, which act once."""
+"""The log: each change once, in commit order, without gaps; repeated operations act once."""
 
 import pytest
 
@@ -25,7 +25,7 @@ class HistoryPromises(CoordinationCase):
     """The promises of `History`."""
 
     def test_positions_are_dense_and_in_the_order_of_changes(self, project: SharedProject) -> None:
-        """Refusals, reading and beats have none."""
+        """Refusals, reads and beats take no position."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -45,7 +45,7 @@ class HistoryPromises(CoordinationCase):
         assert len({one.op for one in log}) == 6
 
     def test_changes_are_read_from_a_position_on(self, project: SharedProject) -> None:
-        """At most as many as are wanted, the oldest first."""
+        """At most that many are returned, the oldest first."""
         project.add("t", "u", "v", "w")
         history = project.here.history
 
@@ -54,14 +54,14 @@ class HistoryPromises(CoordinationCase):
         assert list(history.since(4, 100)) == []
 
     def test_a_change_tells_its_age_and_never_an_instant(self, project: SharedProject) -> None:
-        """By the engine's clock."""
+        """The age is by the engine's clock."""
         project.add("t")
         project.bench.advance(100.0)
 
         assert [one.age for one in project.here.history.since(0, 10)] == [about(100.0)]
 
     def test_every_handle_sees_the_same_history(self, project: SharedProject) -> None:
-        """As soon as a change is made."""
+        """Changes are visible as soon as they are made."""
         project.join("a", "b")
 
         seen = [project.of(one).history.position() for one in ("a", "b", "c")]
@@ -75,14 +75,14 @@ class HistoryPromises(CoordinationCase):
         assert project.here.history.wait(1, 3_600.0) == 2
 
     def test_waiting_always_ends(self, project: SharedProject) -> None:
-        """Nothing happens: the position is the same."""
+        """Without a change, the position stays the same."""
         project.add("t")
 
         assert project.here.history.wait(1, 0.05) == 1
         assert project.here.history.wait(1, 0.0) == 1
 
     def test_old_changes_go_and_positions_never_begin_again(self, project: SharedProject) -> None:
-        """What is remembered has no gaps."""
+        """The remaining log has no gaps."""
         project.add("t", "u")
         project.bench.advance(REMEMBERED + MARGIN)
         project.add("v")
@@ -102,7 +102,7 @@ class RepeatPromises(CoordinationCase):
     def test_a_repeated_change_acts_once_and_has_the_same_outcome(
         self, project: SharedProject, name: str
     ) -> None:
-        """On another handle, because the answer of the first never came."""
+        """The repeat is made on another handle, because the first answer was lost."""
         call = CHANGES[name](KnownState(project))
         op = project.op()
         before = project.here.history.position()
@@ -122,7 +122,7 @@ class RepeatPromises(CoordinationCase):
     def test_a_change_is_repeated_without_harm_when_others_went_on(
         self, project: SharedProject, name: str
     ) -> None:
-        """What was granted may have been taken since: that stays as it is."""
+        """A grant may have been taken over since; the repeat does not change that."""
         call = CHANGES[name](KnownState(project))
         op = project.op()
         first = call(project.of("first"), op)
@@ -138,7 +138,7 @@ class RepeatPromises(CoordinationCase):
 
     @pytest.mark.parametrize("name", REFUSALS)
     def test_a_refusal_leaves_no_trace(self, project: SharedProject, name: str) -> None:
-        """No position, no change: it can be tried again with the same id."""
+        """There is no position and no change, so the same id can be used again."""
         call = REFUSALS[name](KnownState(project))
         op = project.op()
         before = describe(project)
@@ -149,7 +149,7 @@ class RepeatPromises(CoordinationCase):
         assert describe(project) == before
 
     def test_a_refused_operation_can_be_tried_again_with_its_id(self, project: SharedProject) -> None:
-        """Once the way is free it acts."""
+        """It succeeds once nothing conflicts."""
         project.join("a", "b")
         held = project.acquired("a", "src/")
         op = project.op()
@@ -163,7 +163,7 @@ class RepeatPromises(CoordinationCase):
 
     @pytest.mark.parametrize("name", ["inherit", "acquire", "take over", "claim", "accept"])
     def test_a_cancelled_grant_is_never_made(self, project: SharedProject, name: str) -> None:
-        """Whoever sent it is gone, and the engine gets it late."""
+        """The sender is gone, and the engine receives the call late."""
         call = CHANGES[name](KnownState(project))
         op = project.op()
 
@@ -177,7 +177,7 @@ class RepeatPromises(CoordinationCase):
         assert project.here.history.find(op) == 0
 
     def test_a_grant_that_was_made_is_not_cancelled(self, project: SharedProject) -> None:
-        """Who asks is told its outcome instead."""
+        """The caller gets its outcome instead."""
         project.join("a")
         op = project.op()
         made = project.of("a").leases.acquire(op, "a", [Resource("path", "src/")], 600.0)
@@ -188,7 +188,7 @@ class RepeatPromises(CoordinationCase):
         assert project.held("a") == ["src/"]
 
     def test_an_error_leaves_no_trace(self, project: SharedProject) -> None:
-        """Wrong usage is found in the middle of a change: nothing of it stays."""
+        """A usage error in the middle of a change undoes all of it."""
         project.join("a")
         project.add("t")
         before = describe(project)
@@ -198,7 +198,7 @@ class RepeatPromises(CoordinationCase):
         assert describe(project) == before
 
     def test_nothing_stays_of_what_was_granted_before_an_error(self, project: SharedProject) -> None:
-        """A file is granted before the task beside it turns out to be closed."""
+        """A file was granted before the task turned out to be closed."""
         project.join("a")
         project.add("t")
         project.close("a", project.claimed("a", "t"))
@@ -210,7 +210,7 @@ class RepeatPromises(CoordinationCase):
         assert describe(project) == before
 
     def test_an_id_is_remembered_for_two_days(self, project: SharedProject) -> None:
-        """After that nobody knows whether it acted, so it is refused by its own time."""
+        """After that it is unknown whether it acted, so it is refused because of its age."""
         old, known = project.op(age=REMEMBERED + MARGIN), project.op(age=REMEMBERED - MARGIN)
         member = Member(session="a", agent="agent-a")
 
@@ -221,7 +221,7 @@ class RepeatPromises(CoordinationCase):
         assert project.here.members.join(known, member).is_new
 
     def test_an_id_that_is_none_is_refused(self, project: SharedProject) -> None:
-        """Before anything happens."""
+        """It is refused before anything happens."""
         project.join("a")
 
         for op in ("", "x", project.op().upper() + "0"):
@@ -230,7 +230,7 @@ class RepeatPromises(CoordinationCase):
         assert project.held() == []
 
     def test_an_id_is_not_shared_by_two_kinds_of_change(self, project: SharedProject) -> None:
-        """An outcome of the one is none of the other."""
+        """The outcome of one kind is no answer to the other."""
         project.join("a")
         op = project.op()
         project.of("a").leases.acquire(op, "a", [Resource("path", "src/")], 600.0)

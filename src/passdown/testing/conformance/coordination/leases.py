@@ -1,4 +1,4 @@
-"""Leases: one holder at a time, fences that grow, time that ends."""
+"""Leases: one holder at a time, growing fences, expiry."""
 
 import pytest
 
@@ -48,7 +48,7 @@ class LeasePromises(CoordinationCase):
     """The promises of `Leases` without the guard."""
 
     def test_a_second_session_is_refused_while_the_lease_lives(self, project: SharedProject) -> None:
-        """The refusal names holder, what it holds, and the time that is left."""
+        """The refusal names the holder, what it holds, and the time left."""
         project.join("a", "b")
         project.acquired("a", "src/")
 
@@ -63,7 +63,7 @@ class LeasePromises(CoordinationCase):
     def test_patterns_that_overlap_are_not_held_by_two(
         self, project: SharedProject, one: str, other: str
     ) -> None:
-        """Whoever comes second is refused."""
+        """The second session is refused."""
         project.join("a", "b")
         project.acquired("a", one)
 
@@ -73,7 +73,7 @@ class LeasePromises(CoordinationCase):
     def test_patterns_that_do_not_overlap_are_held_side_by_side(
         self, project: SharedProject, one: str, other: str
     ) -> None:
-        """Nobody is refused without need."""
+        """No session is refused without need."""
         project.join("a", "b")
         project.acquired("a", one)
 
@@ -82,7 +82,7 @@ class LeasePromises(CoordinationCase):
         assert project.held() == sorted([one, other])
 
     def test_all_that_is_wanted_is_granted_or_nothing(self, project: SharedProject) -> None:
-        """One that is held refuses the rest."""
+        """If one resource is held, all are refused."""
         project.join("a", "b")
         project.acquired("a", "src/b.py")
 
@@ -90,7 +90,7 @@ class LeasePromises(CoordinationCase):
         assert project.held("b") == []
 
     def test_kinds_do_not_stand_in_each_others_way(self, project: SharedProject) -> None:
-        """A task, a track and a path may have one name."""
+        """A task, a track and a path may have the same name."""
         project.join("a", "b", "c")
         for session, kind in (("a", "task"), ("b", "track"), ("c", "path")):
             wanted = [Resource(kind, "x")]
@@ -101,7 +101,7 @@ class LeasePromises(CoordinationCase):
         assert [one.session for one in project.here.leases.leases()] == ["a", "c"]
 
     def test_what_a_session_holds_already_keeps_its_fence(self, project: SharedProject) -> None:
-        """Acquiring again uses it again; what is new gets a new fence."""
+        """Acquiring it again counts as use; new resources get a new fence."""
         project.join("a")
         (first,) = project.acquired("a", "src/")
 
@@ -112,13 +112,13 @@ class LeasePromises(CoordinationCase):
         assert project.held("a") == ["docs/", "src/"]
 
     def test_a_resource_that_is_wanted_twice_is_granted_once(self, project: SharedProject) -> None:
-        """Repeats in one call do no harm."""
+        """Duplicates in one call do no harm."""
         project.join("a")
 
         assert len(project.acquired("a", "src/", "src/")) == 1
 
     def test_a_session_may_hold_patterns_that_overlap(self, project: SharedProject) -> None:
-        """It does not stand in its own way."""
+        """A session does not conflict with itself."""
         project.join("a", "b")
         wide, _ = project.acquired("a", "src/", "src/a.py")
         project.of("a").leases.release(project.op(), "a", [wide])
@@ -127,7 +127,7 @@ class LeasePromises(CoordinationCase):
         project.acquired("b", "src/b.py")
 
     def test_every_grant_has_a_greater_fence_than_all_before(self, project: SharedProject) -> None:
-        """Over all resources and sessions of the project, also after a release."""
+        """This holds for all resources and sessions of the project, also after a release."""
         project.join("a", "b")
         project.add("t")
         fences: list[int] = []
@@ -143,7 +143,7 @@ class LeasePromises(CoordinationCase):
         assert fences == sorted(set(fences))
 
     def test_a_lease_lives_as_long_as_was_asked_for_and_the_grace(self, project: SharedProject) -> None:
-        """Then somebody else may have it."""
+        """After that another session may acquire it."""
         project.join("a", "b")
         project.acquired("a", "src/", ttl=100.0)
 
@@ -168,7 +168,7 @@ class LeasePromises(CoordinationCase):
     def test_what_the_dead_held_is_listed_without_time_until_somebody_has_it(
         self, project: SharedProject
     ) -> None:
-        """So that it can be found and taken over."""
+        """So it can be found and taken over."""
         project.join("a", "b")
         (held,) = project.acquired("a", "src/")
         project.acquired("b", "docs/")
@@ -186,7 +186,7 @@ class LeasePromises(CoordinationCase):
     def test_a_path_ends_two_hours_after_its_last_use_whatever_its_session_does(
         self, project: SharedProject
     ) -> None:
-        """Signs of life do not count for that."""
+        """Signs of life do not extend this limit."""
         project.join("a", "b")
         project.acquired("a", "src/")
         project.bench.advance(LIFETIMES.unused - MARGIN)
@@ -200,7 +200,7 @@ class LeasePromises(CoordinationCase):
 
     @pytest.mark.parametrize("use", ["acquire", "renew", "check"])
     def test_use_keeps_a_path(self, project: SharedProject, use: str) -> None:
-        """Another two hours from now."""
+        """Each use gives it another two hours."""
         project.join("a", "b")
         held = project.acquired("a", "src/")
         project.bench.advance(LIFETIMES.unused - MARGIN)
@@ -228,7 +228,7 @@ class LeasePromises(CoordinationCase):
         assert isinstance(project.claim("b", "t"), Held)
 
     def test_what_is_released_is_free_at_once(self, project: SharedProject) -> None:
-        """And only what was named."""
+        """Only the named resources are released."""
         project.join("a", "b")
         first, _ = project.acquired("a", "src/", "docs/")
 
@@ -239,7 +239,7 @@ class LeasePromises(CoordinationCase):
         assert isinstance(project.acquire("b", "docs/"), Held)
 
     def test_a_task_that_is_released_is_on_the_board_again(self, project: SharedProject) -> None:
-        """Whatever way a session lets it go, others can claim it."""
+        """However a session releases it, others can claim it."""
         project.join("a", "b")
         project.add("t")
         task = project.claimed("a", "t")
@@ -250,7 +250,7 @@ class LeasePromises(CoordinationCase):
 
     @pytest.mark.parametrize("verb", ["renew", "release"])
     def test_an_old_fence_is_refused(self, project: SharedProject, verb: str) -> None:
-        """The session lost the path and has it again: its old fence is worth nothing."""
+        """The session lost the path and acquired it again, so its old fence no longer counts."""
         project.join("a", "b")
         (old,) = project.acquired("a", "src/")
         stolen = fenced(project.take("b", "src/", force=True))
@@ -267,7 +267,7 @@ class LeasePromises(CoordinationCase):
     def test_the_fence_of_what_was_taken_is_refused(
         self, project: SharedProject, verb: str, wanted: str
     ) -> None:
-        """All or none: what the session still holds is untouched; the answer has the newer fence."""
+        """All or none: the session keeps the rest, and the answer has the newer fence."""
         project.join("a", "b")
         other, taken = project.acquired("a", "docs/", "src/")
         (thief,) = fenced(project.take("b", wanted, force=True))
@@ -280,7 +280,7 @@ class LeasePromises(CoordinationCase):
 
     @pytest.mark.parametrize("verb", ["renew", "release"])
     def test_the_fence_of_another_session_is_worth_nothing(self, project: SharedProject, verb: str) -> None:
-        """It is right, and not the caller's."""
+        """The fence is right, but it is not the caller's."""
         project.join("a", "b")
         held = project.acquired("a", "src/")
 
@@ -288,7 +288,7 @@ class LeasePromises(CoordinationCase):
         assert project.held("a") == ["src/"]
 
     def test_what_was_released_cannot_be_renewed(self, project: SharedProject) -> None:
-        """Nobody holds it: the newest fence is 0."""
+        """Nobody holds it, so the newest fence is 0."""
         project.join("a")
         held = project.acquired("a", "src/")
         project.of("a").leases.release(project.op(), "a", held)
@@ -298,7 +298,7 @@ class LeasePromises(CoordinationCase):
         assert refused == Lost(kind="path", name="src/", fence=held[0].fence, now=0)
 
     def test_nothing_is_taken_over_from_the_living(self, project: SharedProject) -> None:
-        """Not without force."""
+        """Taking over from a live session needs force."""
         project.join("a", "b")
         project.acquired("a", "src/")
 
@@ -306,7 +306,7 @@ class LeasePromises(CoordinationCase):
         assert project.held("a") == ["src/"]
 
     def test_force_takes_from_the_living(self, project: SharedProject) -> None:
-        """Under a new fence."""
+        """The new lease has a new fence."""
         project.join("a", "b")
         (old,) = project.acquired("a", "src/")
 
@@ -316,7 +316,7 @@ class LeasePromises(CoordinationCase):
         assert (project.held("a"), project.held("b")) == ([], ["src/a.py"])
 
     def test_a_task_is_taken_over_from_the_dead_and_stays_held(self, project: SharedProject) -> None:
-        """Nobody else is given it, and its old fence closes nothing."""
+        """No other session gets it, and its old fence closes nothing."""
         project.join("a", "b", "c")
         project.add("t")
         old = project.claimed("a", "t")
@@ -329,7 +329,7 @@ class LeasePromises(CoordinationCase):
         assert isinstance(project.close("a", old), Lost)
 
     def test_a_closed_task_is_not_taken_over(self, project: SharedProject) -> None:
-        """There is nothing to do."""
+        """There is nothing left to do."""
         project.join("a", "b")
         project.add("t")
         project.close("a", project.claimed("a", "t"))
@@ -339,7 +339,7 @@ class LeasePromises(CoordinationCase):
         assert project.held() == []
 
     def test_a_task_that_is_held_without_the_board_is_not_given_away(self, project: SharedProject) -> None:
-        """Acquired, it is claimed: the next one is given to others."""
+        """A task that was acquired counts as claimed: others get the next one."""
         project.join("a", "b")
         project.add("t", "u")
         wanted = [Resource("task", "t")]
@@ -348,7 +348,7 @@ class LeasePromises(CoordinationCase):
         assert project.next_task("b") == "u"
 
     def test_a_pattern_that_is_none_is_refused(self, project: SharedProject) -> None:
-        """Nothing is granted beside it."""
+        """Nothing else in the call is granted either."""
         project.join("a")
 
         for pattern in ("", "/etc", "../up", "a\\b", "src/[a"):

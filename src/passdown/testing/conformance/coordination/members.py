@@ -1,4 +1,4 @@
-"""Sessions: they join, give signs of life, leave, die, and inherit from the dead."""
+"""Sessions: they join, give signs of life, leave, die, and inherit from dead sessions."""
 
 from collections.abc import Callable
 
@@ -23,12 +23,12 @@ class MemberPromises(CoordinationCase):
     """The promises of `Members`."""
 
     def test_nobody_takes_part_in_a_new_project(self, project: SharedProject) -> None:
-        """Nothing has to be set up."""
+        """No setup is needed."""
         assert project.here.members.members() == []
         assert project.here.history.position() == 0
 
     def test_a_session_that_joined_is_seen_by_all(self, project: SharedProject) -> None:
-        """Every handle shows the same sessions."""
+        """Every handle returns the same sessions."""
         project.join("a", name="amber", team="red", role="be")
 
         for handle in (project.of("a"), project.of("b")):
@@ -38,7 +38,7 @@ class MemberPromises(CoordinationCase):
             assert found.silent == about(0)
 
     def test_joining_twice_is_joining_once(self, project: SharedProject) -> None:
-        """The second call is a sign of life and no change."""
+        """The second call is only a sign of life."""
         member = Member(session="a", agent="agent-a")
         first = project.of("a").members.join(project.op(), member)
         project.bench.advance(DEATH - MARGIN)
@@ -51,7 +51,7 @@ class MemberPromises(CoordinationCase):
         assert [one.silent for one in project.here.members.members()] == [about(0)]
 
     def test_joining_again_changes_name_team_and_role(self, project: SharedProject) -> None:
-        """What a session holds stays."""
+        """The session keeps what it holds."""
         project.join("a", name="amber")
         project.acquired("a", "src/")
 
@@ -62,7 +62,7 @@ class MemberPromises(CoordinationCase):
         assert project.held("a") == ["src/"]
 
     def test_who_names_no_role_keeps_the_one_it_had(self, project: SharedProject) -> None:
-        """Most commands say nothing about it."""
+        """Most commands do not name a role."""
         project.join("a", role="be")
 
         project.join("a")
@@ -71,7 +71,7 @@ class MemberPromises(CoordinationCase):
         assert [(one.name, one.role) for one in project.here.members.members()] == [("basil", "be")]
 
     def test_a_session_counts_as_live_for_its_lifetime_and_the_grace(self, project: SharedProject) -> None:
-        """After that it is still there, without signs of life."""
+        """After that it is still listed, but not as live."""
         project.join("a")
 
         project.bench.advance(DEATH - MARGIN)
@@ -81,7 +81,7 @@ class MemberPromises(CoordinationCase):
         assert [one.silent for one in project.here.members.members()] == [about(DEATH + MARGIN)]
 
     def test_a_beat_is_a_sign_of_life_of_each_session_named(self, project: SharedProject) -> None:
-        """Others stay silent; nothing is logged."""
+        """Other sessions stay silent, and nothing is logged."""
         project.join("a", "b", "c")
         project.bench.advance(DEATH - MARGIN)
         position = project.here.history.position()
@@ -93,7 +93,7 @@ class MemberPromises(CoordinationCase):
         assert project.here.history.position() == position
 
     def test_a_beat_keeps_leases_without_touching_them(self, project: SharedProject) -> None:
-        """A lease is judged by the sign of life of its session."""
+        """A lease depends on the signs of life of its session."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -105,7 +105,7 @@ class MemberPromises(CoordinationCase):
         assert isinstance(project.claim("b", "t"), Held)
 
     def test_a_beat_does_not_bring_an_ended_session_back(self, project: SharedProject) -> None:
-        """It has ended."""
+        """The session has ended for good."""
         project.join("a")
         project.leave("a")
 
@@ -114,7 +114,7 @@ class MemberPromises(CoordinationCase):
         assert project.here.members.members() == []
 
     def test_a_changing_call_is_a_sign_of_life(self, project: SharedProject) -> None:
-        """It need not beat for that."""
+        """The session need not beat."""
         project.join("a")
         project.bench.advance(DEATH - MARGIN)
 
@@ -124,7 +124,7 @@ class MemberPromises(CoordinationCase):
         assert project.live() == ["a"]
 
     def test_who_leaves_releases_all_it_holds(self, project: SharedProject) -> None:
-        """Paths, tasks and tracks are free at once."""
+        """Its paths, tasks and tracks are free at once."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -143,7 +143,7 @@ class MemberPromises(CoordinationCase):
         project.of("b").leases.acquire(project.op(), "b", [track], LIFETIMES.silent)
 
     def test_who_left_takes_part_no_more(self, project: SharedProject) -> None:
-        """A call in its name is wrong usage, and leaving again changes nothing."""
+        """A call in its name is a usage error; leaving again changes nothing."""
         project.join("a")
         project.leave("a")
         position = project.here.history.position()
@@ -154,7 +154,7 @@ class MemberPromises(CoordinationCase):
         assert project.here.history.position() == position
 
     def test_a_session_that_never_joined_can_hold_nothing(self, project: SharedProject) -> None:
-        """Every call that grants wants a session that takes part."""
+        """Every call that grants something requires a session that has joined."""
         project.add("t")
         held = Fenced(Resource("task", "t"), 1)
 
@@ -176,7 +176,7 @@ class MemberPromises(CoordinationCase):
         assert project.held() == []
 
     def test_another_boot_means_dead(self, project: SharedProject) -> None:
-        """What a session of an earlier boot held can be taken at once; a sign of life brings it back."""
+        """What a session of an earlier boot held can be taken at once; a sign of life revives it."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -197,7 +197,7 @@ class MemberPromises(CoordinationCase):
         assert project.live() == ["a", "b", "c"]
 
     def test_a_task_of_another_boot_is_kept_for_its_session_for_a_while(self, project: SharedProject) -> None:
-        """Whoever names none is given it when it would have been orphaned for long."""
+        """An unnamed claim gets it only once it was orphaned for long enough."""
         project.join("a")
         project.add("t")
         project.claimed("a", "t")
@@ -213,7 +213,7 @@ class MemberPromises(CoordinationCase):
     def test_a_process_that_runs_is_a_sign_of_life_when_the_time_is_over(
         self, project: SharedProject
     ) -> None:
-        """It keeps tasks and the session itself, until it ends."""
+        """It keeps the session and its tasks alive until it ends."""
         is_known = project.bench.run("1:1")
         project.join("a", process="1:1")
         project.join("b")
@@ -238,7 +238,7 @@ class MemberPromises(CoordinationCase):
         project.acquired("b", "src/")
 
     def test_a_process_of_an_ended_session_is_no_sign_of_life(self, project: SharedProject) -> None:
-        """The end is an end."""
+        """The session has ended."""
         project.bench.run("1:1")
         project.join("a", process="1:1")
         project.join("b")
@@ -248,7 +248,7 @@ class MemberPromises(CoordinationCase):
         assert isinstance(project.of("b").members.inherit(project.op(), "b", "a"), Inherited)
 
     def test_a_process_of_another_boot_is_no_sign_of_life(self, project: SharedProject) -> None:
-        """Another one has its number now."""
+        """Another process has its number now."""
         project.bench.run("1:1")
         project.join("a", process="1:1")
         if not project.bench.reboot():
@@ -257,7 +257,7 @@ class MemberPromises(CoordinationCase):
         assert project.live() == []
 
     def test_a_session_without_a_process_is_not_asked_for_one(self, project: SharedProject) -> None:
-        """Nobody said which it is."""
+        """Its process is unknown."""
         project.bench.run("")
         project.join("a")
         project.die("a")
@@ -269,7 +269,7 @@ class InheritancePromises(CoordinationCase):
     """The promises of `Members.inherit`."""
 
     def test_an_heir_goes_on_with_all_of_the_dead_under_new_fences(self, project: SharedProject) -> None:
-        """Claims, reservations and unread mail come in one change."""
+        """Claims, reservations and unread mail move in one change."""
         project.join("a", "b")
         project.add("t")
         task = project.claimed("a", "t")
@@ -293,7 +293,7 @@ class InheritancePromises(CoordinationCase):
         assert [one.session for one in project.here.members.members()] == ["b"]
 
     def test_nobody_inherits_from_the_living(self, project: SharedProject) -> None:
-        """The refusal says for how long; nor does anybody inherit from itself."""
+        """The refusal says for how long; a session cannot inherit from itself either."""
         project.join("a", "b")
         project.acquired("a", "src/")
         project.bench.advance(DEATH - MARGIN)
@@ -306,7 +306,7 @@ class InheritancePromises(CoordinationCase):
         assert project.held("a") == ["src/"]
 
     def test_nobody_inherits_while_the_process_runs(self, project: SharedProject) -> None:
-        """It is alive, however silent."""
+        """The session is alive, however silent it is."""
         is_known = project.bench.run("1:1")
         project.join("a", process="1:1")
         project.join("b")
@@ -319,7 +319,7 @@ class InheritancePromises(CoordinationCase):
     def test_a_process_that_is_gone_is_inherited_from_however_short_the_silence(
         self, project: SharedProject
     ) -> None:
-        """Its host starts again at once, and goes on; others wait until the time is over."""
+        """Its host restarts at once and continues; other sessions wait until it expires."""
         is_known = project.bench.run("1:1")
         project.join("a", process="1:1")
         project.join("b")
@@ -334,7 +334,7 @@ class InheritancePromises(CoordinationCase):
         assert (project.held("b") == ["src/"]) is is_known
 
     def test_the_fences_of_the_dead_are_lost(self, project: SharedProject) -> None:
-        """It comes back: it can neither close nor renew nor commit."""
+        """If the dead session comes back, it can neither close nor renew nor commit."""
         project.join("a", "b")
         project.add("t")
         task = project.claimed("a", "t")
@@ -352,7 +352,7 @@ class InheritancePromises(CoordinationCase):
         assert project.verdicts("a", "src/a.py") == ["lost"]
 
     def test_what_was_taken_from_the_dead_stays_known_as_taken(self, project: SharedProject) -> None:
-        """The heir has the files that the dead one edited before they were taken."""
+        """The heir has the files as the dead session edited them before they were taken."""
         project.join("a", "b", "thief")
         project.acquired("a", "src/a.py", "src/b.py")
         project.die("a")
@@ -366,7 +366,7 @@ class InheritancePromises(CoordinationCase):
     def test_what_the_heir_had_after_it_was_taken_from_the_dead_is_not_lost(
         self, project: SharedProject
     ) -> None:
-        """It knows the newest state of the file."""
+        """The heir knows the newest state of the file."""
         project.join("a", "b", "thief")
         project.acquired("a", "src/a.py")
         project.take("thief", "src/a.py", force=True)
@@ -380,7 +380,7 @@ class InheritancePromises(CoordinationCase):
         assert project.verdicts("b", "src/a.py") == ["free"]
 
     def test_nothing_is_inherited_from_a_session_that_nobody_knows(self, project: SharedProject) -> None:
-        """It takes part no more than before."""
+        """That session has never joined."""
         project.join("a")
 
         inherited = expect(Inherited, project.of("a").members.inherit(project.op(), "a", "never"))
@@ -389,7 +389,7 @@ class InheritancePromises(CoordinationCase):
         assert project.live() == ["a"]
 
     def test_an_offer_moves_to_the_heir_of_its_giver(self, project: SharedProject) -> None:
-        """It stands; the heir can withdraw it, and others can accept it."""
+        """The offer stays open; the heir can withdraw it, and others can accept it."""
         project.join("a", "b", "c")
         project.add("t")
         project.claimed("a", "t")
@@ -407,7 +407,7 @@ class InheritancePromises(CoordinationCase):
         assert project.find("t").holder == "c"
 
     def test_mail_of_an_ended_session_goes_to_the_one_that_continues_it(self, project: SharedProject) -> None:
-        """An end loses no mail."""
+        """No mail is lost when a session ends."""
         project.join("a", "b")
         project.send("b", "agent-a", "unread")
         project.leave("a")
@@ -419,7 +419,7 @@ class InheritancePromises(CoordinationCase):
         assert project.mail("c") == ["unread"]
 
     def test_a_session_of_an_earlier_boot_can_be_inherited_from_at_once(self, project: SharedProject) -> None:
-        """Nobody waits ten minutes after a reboot."""
+        """After a reboot nobody has to wait ten minutes."""
         project.join("a")
         project.add("t")
         project.claimed("a", "t")
@@ -431,7 +431,7 @@ class InheritancePromises(CoordinationCase):
         assert project.find("t").holder == "b"
 
     def test_a_path_that_was_inherited_counts_as_used(self, project: SharedProject) -> None:
-        """The heir has two hours, like the dead one had."""
+        """The heir has two hours, as the dead session had."""
         project.join("a", "b", "c")
         project.acquired("a", "src/")
         project.bench.advance(LIFETIMES.unused - MARGIN)

@@ -1,4 +1,4 @@
-"""Mail: who gets it, that it waits until somebody says it was read, and what expires."""
+"""Messages: who gets them, that they wait until they are acknowledged, and when they expire."""
 
 from passdown.core.coordination.messages import (
     READ_KEPT,
@@ -23,7 +23,7 @@ class MessagePromises(CoordinationCase):
     """The promises of `Messages`."""
 
     def test_a_message_arrives_as_it_was_sent(self, project: SharedProject) -> None:
-        """With sender, context, priority and age."""
+        """It has its sender, context, priority and age."""
         project.join("a", "b")
         op = project.op()
         new = NewMessage("a", "agent-b", "héllo\n", '{"task":"t"}', "urgent", "question")
@@ -40,7 +40,7 @@ class MessagePromises(CoordinationCase):
         assert found.position == project.here.history.position()
 
     def test_waiting_changes_nothing(self, project: SharedProject) -> None:
-        """A message that was shown and not acknowledged is told again: at least once."""
+        """A message that was shown but not acknowledged is shown again: at least once."""
         project.join("a", "b")
         project.send("a", "agent-b")
         position = project.here.history.position()
@@ -49,7 +49,7 @@ class MessagePromises(CoordinationCase):
         assert project.here.history.position() == position
 
     def test_mail_comes_the_oldest_first(self, project: SharedProject) -> None:
-        """In the order in which it was sent, whoever sent it."""
+        """Messages are in the order in which they were sent, by any sender."""
         project.join("a", "b", "c")
         for number in range(6):
             project.send("ac"[number % 2], "agent-b", str(number))
@@ -57,7 +57,7 @@ class MessagePromises(CoordinationCase):
         assert project.mail("b") == ["0", "1", "2", "3", "4", "5"]
 
     def test_only_what_was_acknowledged_is_read(self, project: SharedProject) -> None:
-        """By its reader alone; what was read before does not count again."""
+        """Only for its reader; what was read before does not count again."""
         project.join("a", "b", "c")
         project.send("a", "all", "one")
         project.send("a", "all", "two")
@@ -72,7 +72,7 @@ class MessagePromises(CoordinationCase):
         assert project.mail("b") == []
 
     def test_an_agent_or_a_nickname_is_an_address(self, project: SharedProject) -> None:
-        """The sender itself may bear it."""
+        """The sender may have the same name."""
         project.join("a", name="amber")
         project.join("b", name="basil")
 
@@ -84,7 +84,7 @@ class MessagePromises(CoordinationCase):
         assert project.mail("a") == ["note to myself"]
 
     def test_mail_reaches_a_session_without_signs_of_life_by_its_name(self, project: SharedProject) -> None:
-        """It may come back."""
+        """The session may come back."""
         project.join("a", "b")
         project.die("b")
 
@@ -93,7 +93,7 @@ class MessagePromises(CoordinationCase):
         assert project.mail("b") == ["hello"]
 
     def test_all_are_the_live_sessions_of_the_team(self, project: SharedProject) -> None:
-        """Neither the sender, nor the dead, nor the ended, nor other teams."""
+        """The sender, dead and ended sessions and other teams are left out."""
         project.join("a", "b", "dead", "ended", team="red")
         project.join("other")
         project.leave("ended")
@@ -107,7 +107,7 @@ class MessagePromises(CoordinationCase):
         ]
 
     def test_who_joins_later_is_not_all(self, project: SharedProject) -> None:
-        """Who has an address is found when the message is sent."""
+        """Recipients are determined when the message is sent."""
         project.join("a", "b")
         project.send("a", "all")
         project.join("c")
@@ -115,7 +115,7 @@ class MessagePromises(CoordinationCase):
         assert project.mail("c") == []
 
     def test_a_role_is_an_address(self, project: SharedProject) -> None:
-        """Of every live session that has it."""
+        """Every live session with that role gets the message."""
         project.join("a", "b", role="be")
         project.join("c", "dead", role="fe")
         project.die("dead")
@@ -124,7 +124,7 @@ class MessagePromises(CoordinationCase):
         assert expect(Sent, project.send("c", "role:be")).recipients == ("agent-a", "agent-b")
 
     def test_the_holder_of_a_task_is_an_address(self, project: SharedProject) -> None:
-        """Whoever holds it now."""
+        """The session that holds the task now gets the message."""
         project.join("a", "b", "c")
         project.add("t")
         project.claimed("b", "t")
@@ -135,7 +135,7 @@ class MessagePromises(CoordinationCase):
         assert (project.mail("b"), project.mail("c")) == (["to b"], ["to c"])
 
     def test_nobody_holds_a_task_that_went_back_to_the_board(self, project: SharedProject) -> None:
-        """Its giver ended, and the offer is over."""
+        """Its giver ended, and the offer expired."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -148,7 +148,7 @@ class MessagePromises(CoordinationCase):
         assert project.send("b", "task:t") == NobodyThere(to="task:t")
 
     def test_nobody_there_is_a_refusal(self, project: SharedProject) -> None:
-        """Nothing is stored."""
+        """The message is not stored."""
         project.join("a")
         project.add("t")
         position = project.here.history.position()
@@ -184,7 +184,7 @@ class MessagePromises(CoordinationCase):
         assert project.mail("b") == ["welcome back"]
 
     def test_a_session_that_takes_a_name_gets_the_mail_for_it(self, project: SharedProject) -> None:
-        """Joining again under a name is enough."""
+        """Joining again with a name is enough."""
         project.join("a", "b")
         project.send("a", "basil")
 
@@ -193,7 +193,7 @@ class MessagePromises(CoordinationCase):
         assert project.mail("b") == ["hello"]
 
     def test_two_that_bear_a_name_both_get_the_mail(self, project: SharedProject) -> None:
-        """Everybody who has the address; reading is each one's own."""
+        """Each session with the name gets it, and reads it separately."""
         project.join("a")
         project.join("b", "c", name="basil")
         project.send("a", "basil")
@@ -205,7 +205,7 @@ class MessagePromises(CoordinationCase):
     def test_what_expired_is_not_shown_and_is_given_back_once_to_be_logged(
         self, project: SharedProject
     ) -> None:
-        """Then it is gone."""
+        """After that the message is removed."""
         project.join("a", "b")
         project.send("a", "agent-b", "short", seconds=100.0)
         project.send("a", "agent-b", "long", seconds=_DAY)
@@ -222,7 +222,7 @@ class MessagePromises(CoordinationCase):
         assert project.mail("b") == ["long"]
 
     def test_a_look_for_expired_messages_that_finds_none_is_no_change(self, project: SharedProject) -> None:
-        """It takes no position; what was read long ago is removed by one that does."""
+        """It takes no position; messages read long ago are removed by a call that does."""
         project.join("a", "b", "c")
         project.send("a", "all", seconds=9 * READ_KEPT)
         project.read("b")
@@ -242,7 +242,7 @@ class MessagePromises(CoordinationCase):
             assert project.here.history.position() == before + 2
 
     def test_what_everybody_read_does_not_expire(self, project: SharedProject) -> None:
-        """What somebody has not read does."""
+        """A message that one recipient has not read does."""
         project.join("a", "b", "c")
         project.send("a", "all", "half", seconds=100.0)
         project.send("a", "agent-b", "whole", seconds=100.0)
@@ -254,7 +254,7 @@ class MessagePromises(CoordinationCase):
         assert [one.content for one in expired.messages] == ["half"]
 
     def test_mail_for_a_name_that_never_came_expires(self, project: SharedProject) -> None:
-        """Nobody gets it then."""
+        """After that no session gets it."""
         project.join("a")
         project.send("a", "basil", seconds=100.0)
         project.bench.advance(100.0 + MARGIN)

@@ -1,4 +1,4 @@
-"""Offers: the giver owns until somebody accepts; whatever happens, giver, taker or board is the owner."""
+"""Offers: the giver owns them until another session accepts; there is always exactly one owner."""
 
 import pytest
 
@@ -34,7 +34,7 @@ class OfferPromises(CoordinationCase):
     """The promises of `Offers`."""
 
     def test_an_offer_stands_for_everybody_to_see(self, project: SharedProject) -> None:
-        """With its facts, and the time that is left."""
+        """It is listed with its facts and the time left."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -50,7 +50,7 @@ class OfferPromises(CoordinationCase):
         assert found.left == about(_DAY)
 
     def test_only_the_holder_of_a_task_can_offer_it(self, project: SharedProject) -> None:
-        """The refusal has the fence under which it is held."""
+        """The refusal has the fence under which the task is held."""
         project.join("a", "b")
         project.add("t", "u", "own")
         held = project.claimed("b", "t")
@@ -65,7 +65,7 @@ class OfferPromises(CoordinationCase):
         assert project.here.offers.offers() == []
 
     def test_the_giver_owns_until_somebody_accepts(self, project: SharedProject) -> None:
-        """It may go on working: renew, pass the guard, close."""
+        """The giver may go on working: renew, pass the guard, close."""
         project.join("a", "b")
         project.add("t")
         task = project.claimed("a", "t")
@@ -79,7 +79,7 @@ class OfferPromises(CoordinationCase):
         assert project.here.offers.offers() == []
 
     def test_accepting_moves_task_files_and_unread_mail_in_one_change(self, project: SharedProject) -> None:
-        """Under new fences; what the giver holds beside the task and its files stays."""
+        """The leases get new fences; the giver keeps everything else it holds."""
         project.join("a", "b")
         project.add("t", "u")
         task = project.claimed("a", "t")
@@ -107,7 +107,7 @@ class OfferPromises(CoordinationCase):
         assert project.verdicts("a", "src/a.py") == ["lost"]
 
     def test_what_was_accepted_is_the_takers_like_everything_else(self, project: SharedProject) -> None:
-        """It can be closed, and ends when its taker dies: the time of the offer no longer holds it."""
+        """It can be closed, and expires if its taker dies: the offer's time no longer protects it."""
         project.join("a", "b", "c")
         project.add("t")
         project.claimed("a", "t")
@@ -120,7 +120,7 @@ class OfferPromises(CoordinationCase):
         assert not isinstance(project.take_task("c", "t"), Held)
 
     def test_an_offer_is_accepted_once(self, project: SharedProject) -> None:
-        """The second is told its state."""
+        """The second session learns its state."""
         project.join("a", "b", "c")
         project.add("t")
         project.claimed("a", "t")
@@ -147,7 +147,7 @@ class OfferPromises(CoordinationCase):
     def test_only_those_with_the_address_can_accept_or_decline(
         self, project: SharedProject, taker: str, may: str
     ) -> None:
-        """The giver is never one of them."""
+        """The giver itself cannot."""
         project.join("a", "b", name="basil", role="be")
         project.join("c", role="fe")
         project.join("d", team="other")
@@ -164,7 +164,7 @@ class OfferPromises(CoordinationCase):
             assert isinstance(project.accept(session, offer), Accepted)
 
     def test_only_the_giver_withdraws(self, project: SharedProject) -> None:
-        """Others are refused."""
+        """Other sessions are refused."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -175,7 +175,7 @@ class OfferPromises(CoordinationCase):
 
     @pytest.mark.parametrize("answer", _ANSWERS)
     def test_what_nobody_accepted_stays_with_the_giver(self, project: SharedProject, answer: str) -> None:
-        """Under its old fences, and like before the offer."""
+        """The fences are those from before the offer."""
         project.join("a", "b", "c")
         project.add("t")
         task = project.claimed("a", "t")
@@ -196,7 +196,7 @@ class OfferPromises(CoordinationCase):
     def test_what_nobody_accepted_goes_to_the_board_where_the_giver_ended(
         self, project: SharedProject, answer: str
     ) -> None:
-        """At once: nobody waits for a session that will not come back."""
+        """This happens at once: the session will not come back."""
         project.join("a", "b", "c")
         project.add("t")
         project.claimed("a", "t")
@@ -214,7 +214,7 @@ class OfferPromises(CoordinationCase):
     def test_an_offer_that_is_over_does_not_outlive_the_end_of_its_giver(
         self, project: SharedProject
     ) -> None:
-        """Whoever leaves afterwards releases it like everything else."""
+        """A giver that leaves afterwards releases it like everything else."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -229,7 +229,7 @@ class OfferPromises(CoordinationCase):
     def test_a_giver_that_joins_again_has_nothing_of_what_went_to_the_board(
         self, project: SharedProject
     ) -> None:
-        """It ended, and its offer was over."""
+        """It had ended, and its offer had expired."""
         project.join("a", "b")
         project.add("t")
         task = project.claimed("a", "t")
@@ -243,7 +243,7 @@ class OfferPromises(CoordinationCase):
         assert isinstance(project.close("a", task), Lost)
 
     def test_what_is_over_and_on_the_board_is_not_inherited(self, project: SharedProject) -> None:
-        """The board owned it first."""
+        """The task was already back on the board."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -260,7 +260,7 @@ class OfferPromises(CoordinationCase):
     def test_the_end_of_the_giver_frees_nothing_that_is_offered(
         self, project: SharedProject, end: str
     ) -> None:
-        """Nobody claims, acquires or takes it over before the offer ends; the taker can accept it."""
+        """Nobody can claim, acquire or take it over before the offer ends; the taker can accept it."""
         project.join("a", "b", "c")
         project.add("t", "u")
         project.claimed("a", "t")
@@ -287,7 +287,7 @@ class OfferPromises(CoordinationCase):
         assert project.held("b") == ["src/", "t"]
 
     def test_nobody_takes_what_a_living_giver_offers(self, project: SharedProject) -> None:
-        """Not even by force: it has to withdraw first."""
+        """Even force is refused: the giver has to withdraw first."""
         project.join("a", "b", "c")
         project.add("t")
         project.claimed("a", "t")
@@ -298,7 +298,7 @@ class OfferPromises(CoordinationCase):
         assert not isinstance(project.take_task("c", "t", force=True), Held)
 
     def test_the_death_of_the_taker_changes_nothing(self, project: SharedProject) -> None:
-        """The offer stands; it may come back and accept."""
+        """The offer stays open; the taker may come back and accept."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -309,7 +309,7 @@ class OfferPromises(CoordinationCase):
         assert isinstance(project.accept("b", offer), Accepted)
 
     def test_an_offer_is_over_when_its_time_is(self, project: SharedProject) -> None:
-        """Not before."""
+        """It does not expire earlier."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -323,7 +323,7 @@ class OfferPromises(CoordinationCase):
         assert project.accept("b", offer) == OfferGone(offer=offer, state="over")
 
     def test_a_task_that_is_offered_anew_has_one_offer(self, project: SharedProject) -> None:
-        """The older one is withdrawn."""
+        """The older offer is withdrawn."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -336,7 +336,7 @@ class OfferPromises(CoordinationCase):
         assert len(expect(Accepted, project.accept("b", second)).grants) == 2
 
     def test_two_tasks_of_a_giver_are_offered_side_by_side(self, project: SharedProject) -> None:
-        """Its files go with the first."""
+        """The files go with the first offer."""
         project.join("a", "b", "c")
         project.add("t", "u")
         project.claimed("a", "t")
@@ -350,7 +350,7 @@ class OfferPromises(CoordinationCase):
         assert (project.held("b"), project.held("c")) == (["u"], ["src/", "t"])
 
     def test_files_of_an_offer_that_is_over_go_with_the_next_one(self, project: SharedProject) -> None:
-        """They are the giver's again."""
+        """They had returned to the giver."""
         project.join("a", "b")
         project.add("t", "u")
         project.claimed("a", "t")
@@ -366,7 +366,7 @@ class OfferPromises(CoordinationCase):
     def test_closing_one_task_does_not_free_files_that_are_offered_with_another(
         self, project: SharedProject
     ) -> None:
-        """They are part of the offer."""
+        """The files are part of the other offer."""
         project.join("a", "b")
         project.add("t", "u")
         project.claimed("a", "t")
@@ -396,7 +396,7 @@ class OfferPromises(CoordinationCase):
         assert project.find("t").holder == ""
 
     def test_a_path_reserved_after_the_offer_is_not_part_of_it(self, project: SharedProject) -> None:
-        """The taker gets what was offered."""
+        """The taker gets only what was offered."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -408,7 +408,7 @@ class OfferPromises(CoordinationCase):
         assert (project.held("a"), project.held("b")) == (["late.py"], ["t"])
 
     def test_an_accepted_task_that_is_orphaned_again_names_its_taker(self, project: SharedProject) -> None:
-        """The giver is out of it."""
+        """The giver is no longer involved."""
         project.join("a", "b", "c")
         project.add("t")
         project.claimed("a", "t")

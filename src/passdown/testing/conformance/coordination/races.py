@@ -1,4 +1,4 @@
-"""Races: whatever happens at once, there is one holder, each fence is granted once, the log has no gaps."""
+"""Races: there is always one holder, each fence is granted once, and the log has no gaps."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -23,7 +23,7 @@ _TTL: Final = 600.0
 
 
 def claim(on: Coordination, session: str, tasks: Sequence[str], ops: Sequence[str]) -> list[object]:
-    """Claim as often as there are ids."""
+    """Claim once for each id."""
     return [on.tasks.claim(op, session, tasks, another=True) for op in ops]
 
 
@@ -33,7 +33,7 @@ def acquire(on: Coordination, session: str, path: str, op: str) -> object:
 
 
 def take_and_release(on: Coordination, session: str, ops: Sequence[str]) -> list[int]:
-    """Reserve a path and release it again, as often as there are two ids; return the fences."""
+    """Reserve a path and release it again, once for each pair of ids; return the fences."""
     fences: list[int] = []
     for first, second in zip(ops[::2], ops[1::2], strict=True):
         granted = on.leases.acquire(first, session, [Resource(PATH, "src/")], _TTL)
@@ -60,7 +60,7 @@ def accept(on: Coordination, session: str, offer: str, op: str) -> object:
 
 
 def withdraw(on: Coordination, session: str, offer: str, op: str) -> object:
-    """Take an offer back."""
+    """Withdraw an offer."""
     return on.offers.withdraw(op, session, offer)
 
 
@@ -75,22 +75,22 @@ def acknowledge(on: Coordination, session: str, positions: Sequence[int], op: st
 
 
 def join_racers(project: SharedProject) -> list[str]:
-    """Let as many sessions take part as race."""
+    """Make as many sessions join as there are racers."""
     names = [f"r{number}" for number in range(RACERS)]
     project.join(*names)
     return names
 
 
 class RacePromises(CoordinationCase):
-    """The promises, when several act at once."""
+    """The promises when several sessions act at once."""
 
     @pytest.fixture
     def racers(self, project: SharedProject) -> list[str]:
-        """Let sessions take part."""
+        """Make the racing sessions join."""
         return join_racers(project)
 
     def test_of_all_that_claim_a_task_one_has_it(self, project: SharedProject, racers: list[str]) -> None:
-        """The others are told who."""
+        """The others learn which session has it."""
         for number in range(_ROUNDS):
             task = f"t{number}"
             project.add(task)
@@ -106,7 +106,7 @@ class RacePromises(CoordinationCase):
     def test_whoever_claims_what_is_ready_is_given_a_task_of_its_own(
         self, project: SharedProject, racers: list[str]
     ) -> None:
-        """None twice, none left over, the rest told that nothing is ready."""
+        """No task is given twice or left over; the rest learn that nothing is ready."""
         tasks = [f"t{number}" for number in range(RACERS * _ROUNDS - 4)]
         project.add(*tasks)
         acts = [
@@ -125,7 +125,7 @@ class RacePromises(CoordinationCase):
     def test_of_all_that_reserve_overlapping_patterns_one_has_them(
         self, project: SharedProject, racers: list[str]
     ) -> None:
-        """However differently they write it."""
+        """This holds however differently they write the patterns."""
         patterns = ["src/", "src/a.py", "src/*.py", "**/a.py", "src/**", "src/[ab].py"]
         for _ in range(_ROUNDS):
             acts = [
@@ -143,7 +143,7 @@ class RacePromises(CoordinationCase):
     def test_a_path_that_goes_round_has_a_fence_for_each_turn(
         self, project: SharedProject, racers: list[str]
     ) -> None:
-        """None is granted twice."""
+        """No fence is granted twice."""
         acts = [
             partial(take_and_release, session=one, ops=[project.op() for _ in range(2 * _ROUNDS)])
             for one in racers
@@ -159,7 +159,7 @@ class RacePromises(CoordinationCase):
     def test_a_repeated_operation_acts_once_even_at_the_same_time(
         self, project: SharedProject, racers: list[str]
     ) -> None:
-        """All callers are told the same."""
+        """All callers get the same outcome."""
         project.add("t", "u")
         op = project.op()
         position = project.here.history.position()
@@ -173,7 +173,7 @@ class RacePromises(CoordinationCase):
     def test_of_all_that_force_a_task_the_last_one_has_it(
         self, project: SharedProject, racers: list[str]
     ) -> None:
-        """Each under a fence of its own."""
+        """Each has its own fence."""
         project.add("t")
         project.claimed(racers[0], "t")
 
@@ -187,7 +187,7 @@ class RacePromises(CoordinationCase):
     def test_a_task_is_closed_by_its_holder_or_taken_before(
         self, project: SharedProject, racers: list[str]
     ) -> None:
-        """Never both: a task that was closed is not held, one that was taken is open."""
+        """Never both: a closed task is not held, and a taken one is open."""
         holder, thief = racers[:2]
         for number in range(_ROUNDS):
             task = f"t{number}"
@@ -212,7 +212,7 @@ class RacePromises(CoordinationCase):
     def test_of_all_that_accept_an_offer_one_has_it_unless_it_was_withdrawn(
         self, project: SharedProject, racers: list[str]
     ) -> None:
-        """The owner is the giver or that one."""
+        """The owner is the giver or the one that accepted."""
         giver, *takers = racers
         for number in range(_ROUNDS):
             task = f"t{number}"
@@ -234,7 +234,7 @@ class RacePromises(CoordinationCase):
     def test_positions_stay_dense_and_every_message_arrives(
         self, project: SharedProject, racers: list[str]
     ) -> None:
-        """In one order for all readers."""
+        """All readers see them in the same order."""
         acts = [
             partial(send, session=one, to=f"agent-{racers[0]}", ops=[project.op() for _ in range(_ROUNDS)])
             for one in racers
@@ -269,7 +269,7 @@ def _claim_one(on: Coordination, session: str, task: str, op: str) -> object:
 
 
 def _force_quietly(on: Coordination, session: str, task: str, op: str) -> object:
-    """Take a task by force; nothing if it is closed."""
+    """Take a task by force; do nothing if it is closed."""
     try:
         return on.leases.take_over(op, session, [Resource(TASK, task)], force=True)
     except UsageError:

@@ -1,4 +1,4 @@
-"""Time in which no session was heard, as when the engine was away, counts against nobody (C143)."""
+"""Time in which no session could be heard, as when the engine was away, expires nothing (C143)."""
 
 from passdown.core.coordination.leases import Granted, Held
 from passdown.core.coordination.members import Inherited, StillAlive
@@ -13,16 +13,16 @@ from passdown.testing.conformance.coordination.bench import (
 
 _OUTAGE = 1_800.0
 _SHORT = 100.0
-"""A time in which nobody is heard that is too short to matter."""
+"""A time without signs of life that is too short to matter."""
 
 
 class SilencePromises(CoordinationCase):
-    """What holds when the engine was away, and is back."""
+    """The promises after the engine was away and is back."""
 
     def test_nothing_is_taken_from_anybody_after_a_time_in_which_nobody_was_heard(
         self, project: SharedProject
     ) -> None:
-        """Whoever is heard first finds all alive; the answer tells when they are not."""
+        """The first session that is heard finds all others alive; the answer says when they expire."""
         project.join("a", "b")
         project.add("t-1")
         project.claimed("a", "t-1")
@@ -54,7 +54,7 @@ class SilencePromises(CoordinationCase):
         expect(Granted, project.take("b", "src/**"))
 
     def test_what_is_really_dead_can_be_taken_afterwards(self, project: SharedProject) -> None:
-        """The time counts from when somebody was heard again."""
+        """The time starts again when the first session is heard."""
         project.join("a", "b")
         project.acquired("a", "src/**")
         project.bench.advance(_OUTAGE, quiet=True)
@@ -66,7 +66,7 @@ class SilencePromises(CoordinationCase):
         expect(Granted, project.take("b", "src/**"))
 
     def test_who_looks_before_anybody_is_heard_finds_all_alive(self, project: SharedProject) -> None:
-        """Looking is no sign of life, and ends no silence."""
+        """Reading is no sign of life and ends no silence."""
         project.join("a")
         project.acquired("a", "src/**")
         project.bench.advance(_OUTAGE, quiet=True)
@@ -75,7 +75,7 @@ class SilencePromises(CoordinationCase):
         assert project.held("a") == ["src/**"]
 
     def test_only_the_longest_silence_is_spared(self, project: SharedProject) -> None:
-        """Otherwise whoever asks seldom would never be given what a dead session holds."""
+        """Otherwise a session that rarely asks would never get what a dead one holds."""
         project.join("a", "b")
         project.acquired("a", "src/**")
         for outcome in (Held, Granted):
@@ -96,7 +96,7 @@ class SilencePromises(CoordinationCase):
         expect(Granted, project.take("b", "src/**"))
 
     def test_one_who_could_not_be_heard_while_others_were_is_dead(self, project: SharedProject) -> None:
-        """Nobody can tell a machine that was cut off from one that was switched off."""
+        """A machine that was cut off looks the same as one that was switched off."""
         project.join("a", "b")
         project.acquired("a", "src/**")
         project.bench.advance(DEATH + MARGIN)
@@ -105,7 +105,7 @@ class SilencePromises(CoordinationCase):
         expect(Inherited, project.of("b").members.inherit(project.op(), "b", "a"))
 
     def test_force_needs_no_silence(self, project: SharedProject) -> None:
-        """A person decides."""
+        """A person decides to use force."""
         project.join("a", "b")
         project.acquired("a", "src/**")
         project.bench.advance(_OUTAGE, quiet=True)

@@ -1,4 +1,4 @@
-"""The whole suite of coordination."""
+"""The complete suite of coordination."""
 
 from passdown.testing.conformance.coordination.guards import GuardPromises
 from passdown.testing.conformance.coordination.history import HistoryPromises, RepeatPromises

@@ -1,4 +1,4 @@
-"""The board: one holder of a task, what is ready and in which order, what waits for what."""
+"""The board: each task has one holder; which tasks are ready, in which order, and what waits for what."""
 
 import pytest
 
@@ -25,10 +25,10 @@ from passdown.testing.conformance.coordination.bench import (
 
 
 class ClaimPromises(CoordinationCase):
-    """The promises of `Tasks.claim`, and of ways to let a task go."""
+    """The promises of `Tasks.claim` and of the ways to give up a task."""
 
     def test_a_claimed_task_is_its_sessions_and_everybody_sees_it(self, project: SharedProject) -> None:
-        """The claim names task, fence and time."""
+        """The claim returns the task, the fence and the time."""
         project.join("a")
         project.add("t")
 
@@ -55,7 +55,7 @@ class ClaimPromises(CoordinationCase):
         assert project.find("t").holder == "a"
 
     def test_several_tasks_are_claimed_all_or_none(self, project: SharedProject) -> None:
-        """One that is held refuses the others."""
+        """If one is held, all are refused."""
         project.join("a", "b")
         project.add("t", "u", "v")
         project.claimed("a", "u")
@@ -66,7 +66,7 @@ class ClaimPromises(CoordinationCase):
         assert [one.name for one in claim.grants] == ["t", "v"]
 
     def test_a_task_that_is_not_there_cannot_be_claimed(self, project: SharedProject) -> None:
-        """Nor can a closed one."""
+        """Neither can a closed one."""
         project.join("a")
         project.add("t", "u")
         project.close("a", project.claimed("a", "t"))
@@ -77,7 +77,7 @@ class ClaimPromises(CoordinationCase):
         assert project.held() == []
 
     def test_the_first_ready_task_is_the_most_urgent_then_the_oldest(self, project: SharedProject) -> None:
-        """Ids do not count."""
+        """Ids do not influence the order."""
         project.join("a")
         project.add("z", "y", priority=2)
         project.add("x", priority=4)
@@ -87,7 +87,7 @@ class ClaimPromises(CoordinationCase):
         assert [project.next_task("a") for _ in range(6)] == ["w", "z", "y", "v", "x", ""]
 
     def test_tasks_are_listed_by_priority_then_by_age(self, project: SharedProject) -> None:
-        """Closed ones only when asked for."""
+        """Closed tasks are listed only on request."""
         project.join("a")
         project.add("z", "y", priority=2)
         project.add("x", priority=0)
@@ -97,7 +97,7 @@ class ClaimPromises(CoordinationCase):
         assert [one.task.task for one in project.here.tasks.tasks(closed=True)] == ["x", "z", "y"]
 
     def test_who_claims_again_is_given_what_it_holds(self, project: SharedProject) -> None:
-        """A repeated command does no harm; another task only on request."""
+        """Repeating a command does no harm; another task is given only on request."""
         project.join("a")
         project.add("t", "u")
         task = project.claimed("a", "t")
@@ -113,7 +113,7 @@ class ClaimPromises(CoordinationCase):
     def test_what_is_held_outside_of_the_board_does_not_keep_a_session_from_claiming(
         self, project: SharedProject
     ) -> None:
-        """A task of a tracker is not one of ours."""
+        """A task of an outside tracker does not count."""
         project.join("a")
         project.add("t")
         wanted = [Resource("task", "tracked-1")]
@@ -132,14 +132,14 @@ class ClaimPromises(CoordinationCase):
         assert project.next_task("b", role="any") == "fe"
 
     def test_a_named_task_is_given_to_any_role(self, project: SharedProject) -> None:
-        """Who names it knows."""
+        """A session that names a task means it."""
         project.join("a")
         project.add("fe", role="fe")
 
         assert isinstance(project.claim("a", "fe", role="be"), Claimed)
 
     def test_nothing_ready_says_what_is_held_and_what_waits(self, project: SharedProject) -> None:
-        """So that a session knows whom to ask."""
+        """So a session knows whom to ask."""
         project.join("a", "b")
         project.add("t", "u")
         project.wait_for("u", "t")
@@ -152,7 +152,7 @@ class ClaimPromises(CoordinationCase):
         assert expect(NothingReady, project.claim("b", "u")).waiting[0].waits_for == ("t",)
 
     def test_a_task_that_was_given_back_is_ready(self, project: SharedProject) -> None:
-        """Its files stay with the session."""
+        """The session keeps its files."""
         project.join("a", "b")
         project.add("t")
         task = project.claimed("a", "t")
@@ -168,7 +168,7 @@ class ClaimPromises(CoordinationCase):
     def test_an_old_fence_closes_nothing_and_gives_nothing_back(
         self, project: SharedProject, verb: str
     ) -> None:
-        """The session came back after the task was taken over, or has it again under a new fence."""
+        """The task was taken over meanwhile, or is held again under a new fence."""
         project.join("a", "b")
         project.add("t")
         old = project.claimed("a", "t")
@@ -186,7 +186,7 @@ class ClaimPromises(CoordinationCase):
 
     @pytest.mark.parametrize("verb", ["close", "give_back"])
     def test_the_fence_of_another_session_closes_nothing(self, project: SharedProject, verb: str) -> None:
-        """It is right, and not the caller's."""
+        """The fence is right, but it is not the caller's."""
         project.join("a", "b")
         project.add("t")
         held = project.claimed("a", "t")
@@ -198,7 +198,7 @@ class ClaimPromises(CoordinationCase):
         assert project.find("t").holder == "a"
 
     def test_an_orphan_is_passed_over_for_half_an_hour(self, project: SharedProject) -> None:
-        """Its session may come back; then it is handed out, and the claim says whose it was."""
+        """Its session may come back; later it is handed out, and the claim names the former holder."""
         project.join("a", "b")
         project.add("orphan", priority=0)
         project.add("t", priority=3)
@@ -220,7 +220,7 @@ class ClaimPromises(CoordinationCase):
     def test_an_orphan_is_claimed_by_its_name_when_the_half_hour_is_over(
         self, project: SharedProject
     ) -> None:
-        """As the unnamed claim is given it."""
+        """An unnamed claim gets it then too."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -229,7 +229,7 @@ class ClaimPromises(CoordinationCase):
         assert expect(Claimed, project.claim("b", "t")).orphaned_by == ("agent-a",)
 
     def test_an_orphan_that_comes_back_has_its_task(self, project: SharedProject) -> None:
-        """Nobody took it."""
+        """No other session took it."""
         project.join("a", "b")
         project.add("t")
         task = project.claimed("a", "t")
@@ -238,7 +238,7 @@ class ClaimPromises(CoordinationCase):
         assert isinstance(project.close("a", task), TaskClosed)
 
     def test_orphans_and_ready_tasks_are_handed_out_in_one_order(self, project: SharedProject) -> None:
-        """By priority, then by age; a role is given no orphan of another."""
+        """By priority, then by age; a role gets no orphan of another role."""
         project.join("a", "b", "c")
         project.add("late", priority=1)
         project.add("orphan", priority=1, role="fe")
@@ -251,7 +251,7 @@ class ClaimPromises(CoordinationCase):
         assert [project.next_task("b") for _ in range(2)] == ["orphan", ""]
 
     def test_orphans_come_before_what_is_younger(self, project: SharedProject) -> None:
-        """And after what is older."""
+        """They come after older tasks."""
         project.join("a", "b")
         project.add("old", "orphan", "new")
         project.claimed("a", "orphan")
@@ -260,7 +260,7 @@ class ClaimPromises(CoordinationCase):
         assert [project.next_task("b") for _ in range(4)] == ["old", "orphan", "new", ""]
 
     def test_who_holds_a_task_that_waits_by_now_still_has_it(self, project: SharedProject) -> None:
-        """It may be named again."""
+        """Claiming it again by name succeeds."""
         project.join("a")
         project.add("t", "u")
         task = project.claimed("a", "t")
@@ -269,7 +269,7 @@ class ClaimPromises(CoordinationCase):
         assert project.claimed("a", "t") == task
 
     def test_an_orphan_that_waits_is_not_handed_out(self, project: SharedProject) -> None:
-        """It is not ready."""
+        """A task that waits is not ready."""
         project.join("a", "b")
         project.add("t", "u")
         project.claimed("a", "t")
@@ -282,10 +282,10 @@ class ClaimPromises(CoordinationCase):
 
 
 class BoardPromises(CoordinationCase):
-    """The promises of `Tasks` about what is on the board."""
+    """The promises of `Tasks` about the tasks on the board."""
 
     def test_a_note_is_added_once_for_each_operation(self, project: SharedProject) -> None:
-        """Also before the note with which the task is closed."""
+        """It comes before the note with which the task is closed."""
         project.join("a")
         project.add("t")
         held, op = project.claimed("a", "t"), project.op()
@@ -302,7 +302,7 @@ class BoardPromises(CoordinationCase):
             project.here.tasks.note(project.op(), "a", "none", "text")
 
     def test_what_was_added_is_found_as_it_was_said(self, project: SharedProject) -> None:
-        """It is open, free, and waits for none, whatever the caller says."""
+        """A new task is open and free and waits for nothing, whatever the caller says."""
         task = Task(task="t", title="Tïtle", body="a\nb", priority=0, role="be", waits=3, is_held=True)
 
         stored = project.here.tasks.add(project.op(), "", task)
@@ -313,7 +313,7 @@ class BoardPromises(CoordinationCase):
         assert project.here.tasks.find("none") is None
 
     def test_an_id_is_added_once(self, project: SharedProject) -> None:
-        """The second is wrong usage, and changes nothing."""
+        """Adding it again is a usage error and changes nothing."""
         project.add("t")
         before = project.find("t")
 
@@ -324,7 +324,7 @@ class BoardPromises(CoordinationCase):
     def test_closing_releases_the_paths_of_the_session_in_the_same_change(
         self, project: SharedProject
     ) -> None:
-        """One position; other tasks of the session stay."""
+        """There is one position, and the session keeps its other tasks."""
         project.join("a", "b")
         project.add("t", "u")
         task = project.claimed("a", "t")
@@ -342,7 +342,7 @@ class BoardPromises(CoordinationCase):
         assert project.find("t").task.state == "closed"
 
     def test_closing_frees_who_waited_in_the_same_change(self, project: SharedProject) -> None:
-        """Whoever waits for more than one waits on."""
+        """A task that waits for several keeps waiting."""
         project.join("a", "b")
         project.add("t", "u", "both", "one")
         project.wait_for("both", "t")
@@ -358,7 +358,7 @@ class BoardPromises(CoordinationCase):
         assert [project.next_task("b") for _ in range(3)] == ["both", "one", ""]
 
     def test_a_task_that_waits_is_not_ready(self, project: SharedProject) -> None:
-        """However urgent it is."""
+        """This holds however urgent it is."""
         project.join("a")
         project.add("urgent", priority=0)
         project.add("t", priority=4)
@@ -368,7 +368,7 @@ class BoardPromises(CoordinationCase):
         assert project.next_task("a") == ""
 
     def test_waiting_twice_is_waiting_once(self, project: SharedProject) -> None:
-        """And waiting for a closed task is not waiting."""
+        """Waiting for a closed task does not count."""
         project.join("a")
         project.add("t", "u", "closed")
         project.close("a", project.claimed("a", "closed"))
@@ -383,7 +383,7 @@ class BoardPromises(CoordinationCase):
         assert project.next_task("a") == "u"
 
     def test_a_circle_is_refused(self, project: SharedProject) -> None:
-        """However long, and nothing of it stays."""
+        """Circles of any length are refused, and nothing of the call stays."""
         project.join("a")
         project.add("t", "u", "v")
         project.wait_for("u", "t")
@@ -394,7 +394,7 @@ class BoardPromises(CoordinationCase):
         assert project.next_task("a") == "t"
 
     def test_a_circle_through_a_closed_task_is_none(self, project: SharedProject) -> None:
-        """Nobody waits for what is closed."""
+        """No task waits for a closed one."""
         project.join("a")
         project.add("t", "u", "v")
         project.wait_for("v", "u")
@@ -405,7 +405,7 @@ class BoardPromises(CoordinationCase):
         assert isinstance(project.wait_for("t", "v"), TaskStored)
 
     def test_waiting_needs_two_tasks(self, project: SharedProject) -> None:
-        """An unknown one is wrong usage."""
+        """An unknown task is a usage error."""
         project.add("t")
 
         for pair in (("t", "none"), ("none", "t")):
@@ -413,7 +413,7 @@ class BoardPromises(CoordinationCase):
                 project.wait_for(*pair)
 
     def test_a_blocked_task_frees_nobody_and_is_opened_again(self, project: SharedProject) -> None:
-        """It is off the board until somebody says so."""
+        """It stays off the board until it is reopened."""
         project.join("a")
         project.add("t", "u")
         project.wait_for("u", "t")
@@ -427,7 +427,7 @@ class BoardPromises(CoordinationCase):
         assert project.find("t").task.reason == ""
 
     def test_a_skipped_task_frees_who_waited(self, project: SharedProject) -> None:
-        """It is closed."""
+        """A skipped task is closed."""
         project.join("a")
         project.add("t", "u")
         project.wait_for("u", "t")
@@ -445,7 +445,7 @@ class BoardPromises(CoordinationCase):
         assert project.find("t").holder == "a"
 
     def test_what_a_task_says_can_be_changed_while_somebody_holds_it(self, project: SharedProject) -> None:
-        """Neither holder nor age change with it."""
+        """Its holder and age stay the same."""
         project.join("a")
         project.add("t")
         held = project.claimed("a", "t")
@@ -461,7 +461,7 @@ class BoardPromises(CoordinationCase):
         assert (found.holder, found.fence, found.task.is_held) == ("a", held.fence, True)
 
     def test_a_change_closes_nothing(self, project: SharedProject) -> None:
-        """And a closed task is not changed."""
+        """Closed tasks cannot be changed."""
         project.join("a")
         project.add("t", "u")
         project.close("a", project.claimed("a", "u"))
@@ -474,7 +474,7 @@ class BoardPromises(CoordinationCase):
         assert project.find("t").task.state == "open"
 
     def test_a_task_is_closed_once(self, project: SharedProject) -> None:
-        """The second time its fence is worth nothing."""
+        """The second time its fence no longer counts."""
         project.join("a")
         project.add("t")
         task = project.claimed("a", "t")

@@ -1,1 +1,1 @@
-"""What every tracker promises (`ports/tracker.py`), as tests to subclass."""
+"""The promises of every tracker (`ports/tracker.py`), as tests to subclass."""

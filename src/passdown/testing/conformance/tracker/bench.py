@@ -30,7 +30,7 @@ class TrackerBench(ABC):
     @property
     @abstractmethod
     def coordination(self) -> Coordination:
-        """What the sessions share; their leases are here."""
+        """The coordination of the sessions, which holds their leases."""
 
     @property
     @abstractmethod
@@ -38,11 +38,11 @@ class TrackerBench(ABC):
         """The instant at which operations are made."""
 
     def close(self) -> None:  # noqa: B027  # most have nothing to close
-        """Let go of what the test used."""
+        """Release what the test used."""
 
 
 class TrackedProject:
-    """A project with sessions and tasks, in short words."""
+    """A project with sessions and tasks, with short methods for tests."""
 
     def __init__(self, bench: TrackerBench) -> None:
         """Begin without sessions."""
@@ -52,12 +52,12 @@ class TrackedProject:
         self.shared = bench.coordination
 
     def op(self) -> Operation:
-        """Make an operation."""
+        """Make an operation id."""
         random = next(self._numbers).to_bytes(3, "big") + b"\x00" * 4 + b"\x01\x00\x00"
         return Operation(make_operation(self._bench.now, random[::-1]))
 
     def join(self, name: str) -> Worker:
-        """Let a session take part."""
+        """Make a session join."""
         worker = Worker(f"s-{name}", f"{name}-0000000{len(name) % 10}")
         self.shared.members.join(self.op().id, Member(session=worker.session, agent=worker.agent))
         return worker
@@ -80,17 +80,17 @@ class TrackedProject:
         return Fenced(Resource(TASK, outcome.grants[0].name), outcome.grants[0].fence)
 
     def find(self, task: str) -> TaskState:
-        """Return a task that is there."""
+        """Return a task, which must exist."""
         found = self.tracker.find(task)
         assert found is not None
         return found
 
     def listed(self, listing: Listing) -> list[str]:
-        """Return the titles of a listing."""
+        """Return the titles in a listing."""
         return [one.task.title for one in self.tracker.tasks(listing)]
 
     def reserve(self, worker: Worker, path: str) -> None:
-        """Let a session hold a file."""
+        """Make a session reserve a file."""
         self.shared.leases.acquire(self.op().id, worker.session, [Resource(PATH, path)], 600.0)
 
     def held(self, worker: Worker) -> list[str]:
@@ -107,7 +107,7 @@ class TrackerCase(ABC):
 
     @pytest.fixture
     def project(self, tmp_path: Path) -> Iterator[TrackedProject]:
-        """Give a project with that tracker."""
+        """Yield a project with that tracker."""
         bench = self.make(tmp_path)
         yield TrackedProject(bench)
         bench.close()

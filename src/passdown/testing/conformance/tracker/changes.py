@@ -1,4 +1,4 @@
-"""What is written about a task: notes act once, a close is done once, texts stay as they are."""
+"""Writes to a task: notes and closes are made once, and texts stay as they are."""
 
 import pytest
 
@@ -28,7 +28,7 @@ class ChangePromises(TrackerCase):
 
     @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
     def test_a_text_is_kept_as_it_is(self, project: TrackedProject, text: str) -> None:
-        """In the body and in notes; nothing in it is an option or a command."""
+        """This holds for bodies and notes; nothing in them is an option or a command."""
         task = project.add("hostile", body=text)
 
         project.tracker.note(project.op(), Worker(), task, text)
@@ -38,7 +38,7 @@ class ChangePromises(TrackerCase):
         assert found.state == "open"
 
     def test_a_title_is_kept_as_it_is(self, project: TrackedProject) -> None:
-        """Also one that looks like an option."""
+        """This holds even for a title that looks like an option."""
         titles = sorted(text for text in TEXTS if text.isprintable() and len(text) < 200)
         for title in titles:
             project.add(title)
@@ -46,7 +46,7 @@ class ChangePromises(TrackerCase):
         assert sorted(project.listed(Listing.READY)) == titles
 
     def test_an_id_that_is_taken_is_refused(self, project: TrackedProject) -> None:
-        """What was there stays."""
+        """The existing task stays as it is."""
         task = project.add("first")
 
         with pytest.raises(UsageError):
@@ -55,7 +55,7 @@ class ChangePromises(TrackerCase):
         assert project.listed(Listing.ALL) == ["first"]
 
     def test_notes_are_added_in_their_order(self, project: TrackedProject) -> None:
-        """What was there before stays; anybody may."""
+        """Earlier notes stay; any session may add one."""
         worker = project.join("a")
         task = project.add("one")
 
@@ -65,7 +65,7 @@ class ChangePromises(TrackerCase):
         assert project.find(task).task.note.split("\n") == [f"note {number}" for number in range(4)]
 
     def test_a_note_that_is_repeated_is_added_once(self, project: TrackedProject) -> None:
-        """The same text of another operation is another note."""
+        """The same text with another operation id is another note."""
         worker = project.join("a")
         task = project.add("one")
         op = project.op()._replace(before=fingerprint(project.find(task).task.note))
@@ -79,7 +79,7 @@ class ChangePromises(TrackerCase):
         assert project.find(task).task.note == "same\nsame"
 
     def test_a_note_on_a_task_that_is_not_there_is_refused(self, project: TrackedProject) -> None:
-        """With an error that says so."""
+        """The error says so."""
         with pytest.raises(UsageError):
             project.tracker.note(project.op(), Worker(), "tp-none", "text")
 
@@ -107,7 +107,7 @@ class ChangePromises(TrackerCase):
         assert project.listed(Listing.OPEN) == []
 
     def test_a_close_that_is_repeated_is_done_once(self, project: TrackedProject) -> None:
-        """Its note is there once, too."""
+        """Its note is added only once too."""
         worker = project.join("a")
         task = project.add("one")
         held = project.claimed(worker, task)
@@ -121,7 +121,7 @@ class ChangePromises(TrackerCase):
         assert (found.state, found.reason, found.note) == ("closed", "skipped", "SKIPPED: one")
 
     def test_a_task_of_another_session_is_not_closed(self, project: TrackedProject) -> None:
-        """Nor under a fence that is not held any more."""
+        """It is not closed under an old fence either."""
         first, second = project.join("a"), project.join("bb")
         task = project.add("one")
         held = project.claimed(first, task)
@@ -135,7 +135,7 @@ class ChangePromises(TrackerCase):
         assert (found.task.state, found.task.note, found.agent) == ("open", "", first.agent)
 
     def test_sync_says_what_it_did(self, project: TrackedProject) -> None:
-        """Without a remote it is no error, and nothing changes."""
+        """Without a remote this is no error, and nothing changes."""
         project.add("one")
 
         assert project.tracker.sync(project.join("a"))

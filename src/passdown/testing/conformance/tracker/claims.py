@@ -1,4 +1,4 @@
-"""What is ready and whose it is: one holder of each task, decided by the lease and the tracker together."""
+"""Ready tasks and their holders: each task has one holder, decided by lease and tracker together."""
 
 import pytest
 
@@ -22,14 +22,14 @@ class ClaimingPromises(TrackerCase):
         assert project.listed(Listing.READY) == ["Sign in"]
 
     def test_the_most_urgent_task_comes_first(self, project: TrackedProject) -> None:
-        """Whatever the order in which they were added."""
+        """The order in which they were added does not matter."""
         for title, priority in (("later", 3), ("first", 0), ("then", 1)):
             project.add(title, priority=priority)
 
         assert project.listed(Listing.READY) == ["first", "then", "later"]
 
     def test_what_waits_is_blocked_until_the_other_is_closed(self, project: TrackedProject) -> None:
-        """It names what it waits for."""
+        """It names the task it waits for."""
         worker = project.join("a")
         one = project.add("one")
         two = project.add("two", one)
@@ -63,7 +63,7 @@ class ClaimingPromises(TrackerCase):
         assert project.listed(Listing.READY) == []
 
     def test_a_second_claim_is_refused_and_names_the_holder(self, project: TrackedProject) -> None:
-        """The task stays whose it was."""
+        """The first session keeps the task."""
         first, second = project.join("a"), project.join("bb")
         task = project.add("one")
         project.claimed(first, task)
@@ -75,7 +75,7 @@ class ClaimingPromises(TrackerCase):
         assert project.held(second) == []
 
     def test_several_tasks_are_claimed_all_or_none(self, project: TrackedProject) -> None:
-        """One that is held refuses the others."""
+        """If one is held, all are refused."""
         first, second = project.join("a"), project.join("bb")
         one, two, three = (project.add(title) for title in ("one", "two", "three"))
         project.claimed(first, two)
@@ -87,7 +87,7 @@ class ClaimingPromises(TrackerCase):
         assert [grant.name for grant in claim.grants] == [one, three]
 
     def test_whoever_claims_again_is_given_the_same_task(self, project: TrackedProject) -> None:
-        """Unless it wants another."""
+        """Another task is given on request."""
         worker = project.join("a")
         one = project.add("one", priority=0)
         two = project.add("two")
@@ -98,7 +98,7 @@ class ClaimingPromises(TrackerCase):
         assert [task.task for task in another.tasks] == [two]
 
     def test_a_role_is_given_its_tasks_and_those_for_anybody(self, project: TrackedProject) -> None:
-        """Not those of another role."""
+        """It does not get those of another role."""
         worker = project.join("a")
         project.add("design", role="fe", priority=0)
         task = project.add("store", role="be", priority=1)
@@ -108,7 +108,7 @@ class ClaimingPromises(TrackerCase):
         assert [one.task for one in claim.tasks] == [task]
 
     def test_nothing_to_claim_names_what_waits(self, project: TrackedProject) -> None:
-        """Held tasks and those that wait for them."""
+        """It lists held tasks and those that wait for them."""
         first, second = project.join("a"), project.join("bb")
         one = project.add("one")
         two = project.add("two", one)
@@ -121,7 +121,7 @@ class ClaimingPromises(TrackerCase):
 
     @pytest.mark.parametrize("name", ["none", "-rf", "--all", "a\nb", "tp-zzzz9", "$(id)"])
     def test_a_task_that_is_not_there_cannot_be_claimed(self, project: TrackedProject, name: str) -> None:
-        """Whatever it is called, and whatever else was named."""
+        """This holds for any id, even next to existing ones."""
         worker = project.join("a")
         task = project.add("one")
 
@@ -133,7 +133,7 @@ class ClaimingPromises(TrackerCase):
         assert project.find(task).agent == ""
 
     def test_a_closed_task_cannot_be_claimed(self, project: TrackedProject) -> None:
-        """It is not opened again."""
+        """It is not reopened."""
         worker = project.join("a")
         task = project.add("one")
         project.tracker.close(project.op(), worker, project.claimed(worker, task), "completed", "")
@@ -145,7 +145,7 @@ class ClaimingPromises(TrackerCase):
         assert project.held(worker) == []
 
     def test_a_task_that_was_given_back_is_ready(self, project: TrackedProject) -> None:
-        """Under an old fence nothing is given back."""
+        """An old fence gives nothing back."""
         first, second = project.join("a"), project.join("bb")
         task = project.add("one")
         held = project.claimed(first, task)
@@ -158,7 +158,7 @@ class ClaimingPromises(TrackerCase):
         assert project.find(task).agent == second.agent
 
     def test_a_repeated_claim_is_given_the_same_outcome(self, project: TrackedProject) -> None:
-        """With the id of the first."""
+        """The repeat has the id of the first claim."""
         worker = project.join("a")
         task = project.add("one")
         op, wish = project.op(), ClaimWish((task,))

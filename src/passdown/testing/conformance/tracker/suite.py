@@ -1,4 +1,4 @@
-"""The whole suite of trackers."""
+"""The complete suite of trackers."""
 
 from passdown.testing.conformance.tracker.changes import ChangePromises
 from passdown.testing.conformance.tracker.claims import ClaimingPromises
