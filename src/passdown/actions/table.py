@@ -33,7 +33,7 @@ ACTIONS: Final[Mapping[str, Room]] = MappingProxyType(
         "guard": _in(
             "coordination", "judge_branch judge_push judge_staged plan_install uninstall write_hooks"
         ),
-        "handoffs": _in("handover", "create create_for_one list_newest resume review show"),
+        "handoffs": _in("handover", "create create_for_one list_newest list_sessions resume review show"),
         "host_ends": _in("sessions", "end_hosted"),
         "imports": _in("log", "carry_out plan_import"),
         "installs": _in("project", "install plan_install plan_uninstall uninstall"),

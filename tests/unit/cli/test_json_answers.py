@@ -34,7 +34,7 @@ VARYING: Final = frozenset({"age", "expires", "left", "sent"})
 """Numbers that depend on the moment: the engine has a clock of its own."""
 PROGRAM: Final = re.compile(r"(?<=\")[^\"]*passdown hook")
 """Where the program is installed."""
-SILENT: Final = frozenset({"guard install", "guard uninstall", "task export"})
+SILENT: Final = frozenset({"guard install", "guard uninstall", "help", "task export"})
 """Commands without `--json`."""
 TASKS: Final = '{"id": "t-9", "title": "Document the store"}\n'
 TRANSCRIPT: Final = '{"type": "user", "message": {"role": "user", "content": "Add a login page"}}\n'

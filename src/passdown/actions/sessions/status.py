@@ -26,7 +26,13 @@ from passdown.services.handover.context_usage import read_level
 from passdown.services.handover.degradation import read_degradation
 from passdown.services.log.commits import count_files
 from passdown.services.operations.waiting import find_waiting
-from passdown.services.project.status import HandoffCount, IndexState, count_handoffs, find_index_state
+from passdown.services.project.status import (
+    HandoffCount,
+    IndexState,
+    count_handoffs,
+    count_questions,
+    find_index_state,
+)
 from passdown.services.sessions.decisions import read_contested
 from passdown.services.sessions.journals import name_now, read_accounts, read_open
 from passdown.services.sessions.liveness import is_live, show_place
@@ -47,6 +53,7 @@ class StatusRequest:
     """What the status is to tell."""
 
     shows_all: Annotated[bool, "Whether to tell of sessions that ended, too."] = False
+    counts_questions: Annotated[bool, "Whether to count the open questions."] = False
 
 
 def _tell_context(found: ContextReading | None) -> dict[str, object] | None:
@@ -166,6 +173,7 @@ class StatusResult:
     contested: Annotated[Sequence[Sequence[Fact]], "Decisions that contradict each other.", CONTESTED]
     counted: Annotated[str, "How many files of each kind wait for a commit.", HIDDEN]
     waiting: Annotated[Sequence[SharedOperation], "What waits for the tracker.", HIDDEN]
+    questions: Annotated[int, "How many questions are open, if they were to be counted.", HIDDEN]
     now: Annotated[datetime, "When this was seen.", HIDDEN]
 
 
@@ -195,6 +203,7 @@ def status(caller: Caller, request: StatusRequest) -> StatusResult:
         contested=read_contested(workspace),
         counted=counted,
         waiting=waiting,
+        questions=count_questions(workspace) if request.counts_questions else 0,
         now=workspace.now(),
     )
 

@@ -4,7 +4,7 @@ A new verb that states a fact is one row; a kind of fact that names a verb needs
 are parsed here as well, because loading the command-line parser takes longer than writing a fact.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from types import MappingProxyType
@@ -16,13 +16,17 @@ Values = Mapping[str, object]
 
 
 class Group(StrEnum):
-    """The topic of a command."""
+    """The groups of commands, in the order in which help shows them; the daily ones first."""
 
-    PROJECT = "project"
-    SESSION = "session"
-    FACTS = "facts"
-    LOG = "log"
-    TEAM = "team"
+    EVERYDAY = "Everyday"
+    RECORD = "Record"
+    SESSIONS = "Sessions"
+    SET_UP = "Set up"
+    TOGETHER = "Work together"
+    WORKFLOW = "Workflow"
+    DOCUMENTS = "Documents"
+    FURTHER = "Further"
+    """Commands that `passdown help --all` alone lists."""
 
 
 class Argument(NamedTuple):
@@ -57,7 +61,7 @@ class Option(NamedTuple):
 
 
 class Verb(NamedTuple):
-    """A command: its name, topic, help, arguments, options, and the function that runs it."""
+    """A command: its name, group, help, arguments, options, and the function that runs it."""
 
     name: str
     group: Group
@@ -86,11 +90,18 @@ def _retractable() -> Sequence[str]:
     return [kind.value for kind in FactKind if kind.row.can_retract]
 
 
-def _fact(name: str, kind: str, help_: str, *parts: Argument | Option, does: str = "state_fact") -> Verb:
+def _fact(
+    name: str,
+    kind: str,
+    help_: str,
+    *parts: Argument | Option,
+    does: str = "state_fact",
+    group: Group = Group.RECORD,
+) -> Verb:
     """Make the row of a verb that states a fact; add the options that all of them have."""
     arguments = tuple(part for part in parts if isinstance(part, Argument))
     options = tuple(part for part in parts if isinstance(part, Option))
-    return Verb(name, Group.FACTS, help_, arguments, (*options, _SPEAKER, _JSON), does, kind)
+    return Verb(name, group, help_, arguments, (*options, _SPEAKER, _JSON), does, kind)
 
 
 def _command(group: Group, name: str, help_: str, module: str = "") -> Verb:
@@ -98,41 +109,38 @@ def _command(group: Group, name: str, help_: str, module: str = "") -> Verb:
     return Verb(name, group, help_, module=module)
 
 
-def _life(name: str, does: str, help_: str, *options: Option) -> Verb:
-    return Verb(name, Group.SESSION, help_, (), (*options, _JSON), does)
+def _life(group: Group, name: str, does: str, help_: str, *options: Option) -> Verb:
+    return Verb(name, group, help_, (), (*options, _JSON), does)
 
 
-_project = partial(_command, Group.PROJECT)
-_session = partial(_command, Group.SESSION)
-_log = partial(_command, Group.LOG)
-_team = partial(_command, Group.TEAM)
+_everyday = partial(_command, Group.EVERYDAY)
+_set_up = partial(_command, Group.SET_UP)
+_together = partial(_command, Group.TOGETHER)
+_workflow = partial(_command, Group.WORKFLOW)
+_documents = partial(_command, Group.DOCUMENTS)
+_further = partial(_command, Group.FURTHER)
 
 _ROWS: Final = (
-    _project("init", "Set up Passdown in this project: settings and rules for git."),
-    _project("install", "Install the plugin into a host; show the changes first.", "install"),
-    _project("uninstall", "Remove the plugin from a host; your own changes stay.", "install"),
+    # --- Everyday
     _life(
-        "start",
-        "start_session",
-        "Start a session, or show the running one; recover sessions that did not end.",
-        Option("--host", "The program that the agent runs in.", "NAME", default="generic"),
-        Option(
-            "--session", "The session to start or show, by its id or any name.", "ID", name="host_session"
-        ),
-        Option("--nickname", "A name for the agent.", "NAME"),
-        Option("--track", "The track to work on.", "TRACK"),
-        Option("--team", "The team that the session belongs to.", "NAME"),
-        Option("--role", "What the session works on: it claims tasks for this role, or for anybody.", "ROLE"),
-        Option("--multi", "Several agents work together."),
-        Option("--new", "Start another session even if one is running.", name="is_new"),
-        Option("--fresh", "Do not continue the goal of the last session.", name="is_fresh"),
-    ),
-    _life(
+        Group.EVERYDAY,
         "status",
         "show_sessions",
         "List the sessions, what each is doing, and what to do about stale ones.",
         Option("--all", "Also show sessions that ended.", name="show_all"),
     ),
+    _everyday("brief", "Print what a starting session must know, within a budget."),
+    _everyday("search", "Search ledgers, archives, events, streams and loops."),
+    _everyday("log", "List published events, newest first; show one, or retract one."),
+    _everyday("handoff", "Hand off work: write a handoff, list handoffs, or resume one."),
+    _fact(
+        "tell",
+        "feedback",
+        "Leave feedback: every brief has it until somebody answers it.",
+        _TEXT,
+        group=Group.EVERYDAY,
+    ),
+    # --- Record
     _fact("goal", "goal", "Set the goal of the session, in one or two sentences.", _TEXT),
     _fact(
         "now",
@@ -184,7 +192,6 @@ _ROWS: Final = (
         Option("--unconfirmed", "It is an assumption that must be verified."),
         does="ask_question",
     ),
-    _fact("tell", "feedback", "Leave feedback: every brief has it until somebody answers it.", _TEXT),
     _fact(
         "answer",
         "answer",
@@ -203,23 +210,26 @@ _ROWS: Final = (
         does="retract_fact",
     ),
     *(_fact(kind.row.verb, kind.value, kind.row.help, _TEXT) for kind in FactKind if kind.row.verb),
-    _session("observe", "Record what a host's transcript and git show about a session."),
+    # --- Sessions
     _life(
-        "publish",
-        "publish_open",
-        "Publish new facts as an event that every checkout can merge.",
-        _SESSION,
-        Option("--checkpoint", "Save a checkpoint of this phase, as `passdown checkpoint` does.", "PHASE"),
+        Group.SESSIONS,
+        "start",
+        "start_session",
+        "Start a session, or show the running one; recover sessions that did not end.",
+        Option("--host", "The program that the agent runs in.", "NAME", default="generic"),
         Option(
-            "--state",
-            "pending, in_progress, validated, failed or skipped.",
-            "STATE",
-            default="validated",
+            "--session", "The session to start or show, by its id or any name.", "ID", name="host_session"
         ),
-        Option("--name", "The name of the phase.", "NAME"),
+        Option("--nickname", "A name for the agent.", "NAME"),
+        Option("--track", "The track to work on.", "TRACK"),
+        Option("--team", "The team that the session belongs to.", "NAME"),
+        Option("--role", "What the session works on: it claims tasks for this role, or for anybody.", "ROLE"),
+        Option("--multi", "Several agents work together."),
+        Option("--new", "Start another session even if one is running.", name="is_new"),
+        Option("--fresh", "Do not continue the goal of the last session.", name="is_fresh"),
     ),
-    _life("heartbeat", "send_heartbeat", "Send a heartbeat, and update the ledger.", _SESSION),
     _life(
+        Group.SESSIONS,
         "end",
         "end_session",
         "End a session: publish its facts, archive its ledger, and commit if enabled.",
@@ -227,15 +237,18 @@ _ROWS: Final = (
         Option("--reason", "The reason: clear, logout, done, …", "WORD", default="session-end"),
         _KEEP,
     ),
-    _session("checkpoint", "Save phases of work, and go on from them.", "work.checkpoints"),
-    _session("context", "Save and recall the context of a session.", "work.contexts"),
-    _session("handoff", "Hand off work: write a handoff, list handoffs, or resume one."),
-    _session("track", "Bind a session to a track, unbind it, or finish the track."),
-    _session("loop", "Work in turns, with a person's feedback between them.", "work.loops"),
-    _session("feedback", "List feedback that nobody has answered.", "work.feedback"),
+    # --- Set up
+    _set_up("init", "Set up Passdown in this project: settings and rules for git."),
+    _set_up("install", "Install the plugin into a host; show the changes first.", "install"),
+    _set_up("uninstall", "Remove the plugin from a host; your own changes stay.", "install"),
+    _set_up("doctor", "Find problems with the project as a whole, and fix what is safe to fix."),
+    _set_up("pause", "Pause Passdown in this project: nothing runs automatically until `unpause`.", "pause"),
+    _set_up("unpause", "Resume Passdown in this project after a pause.", "pause"),
+    # --- Work together
+    _together("task", "Add tasks, list them, and change them.", "coordination.tasks"),
     Verb(
         "claim",
-        Group.TEAM,
+        Group.TOGETHER,
         "Claim a task: the named ones, or the first that is ready.",
         (Argument("tasks", is_required=False, is_many=True, metavar="[ID]..."),),
         (
@@ -263,44 +276,69 @@ _ROWS: Final = (
             "session's next command asks for the lease."
         ),
     ),
-    _team("close", "Close a task that the session has; its files are released.", "coordination.claims"),
-    _team("reserve", "Reserve files before you edit them.", "coordination.reservations"),
-    _team("renew", "Keep reserved files for longer.", "coordination.reservations"),
-    _team("release", "Release reserved files.", "coordination.reservations"),
-    _team(
+    _together("close", "Close a task that the session has; its files are released.", "coordination.claims"),
+    _together("reserve", "Reserve files before you edit them.", "coordination.reservations"),
+    _together("release", "Release reserved files.", "coordination.reservations"),
+    _together(
         "takeover",
         "Take over a task, or all that an agent holds, from a dead session.",
         "coordination.reservations",
     ),
-    _team("guard", "Stop commits of files that another session holds.", "coordination.guard"),
-    _team("msg", "Send a message to other sessions.", "coordination.mail"),
-    _team("inbox", "Read the messages and handoffs of other sessions.", "coordination.mail"),
-    _team("team", "Set this project up for a team.", "coordination.team"),
-    _team("task", "Add tasks, list them, and change them.", "coordination.tasks"),
-    _team("preflight", "Look at everything that can be in the way before you work.", "work.preflight"),
-    _team("tdd", "Show the phases of the test-first cycle, or say that one begins.", "work.tdd"),
-    _team("gate", "Judge the gates of the session's track.", "work.gate"),
-    _team("ready", "List the tasks that can be claimed now.", "work.tracker"),
-    _team("blocked", "List the tasks that wait, and what they wait for.", "work.tracker"),
-    _team("sync", "Let the tracker exchange tasks with others.", "work.tracker"),
-    _team("result", "Apply what subagents returned, once.", "coordination.results"),
-    _log("synthesize", "Merge all events into the view; optionally archive and commit."),
-    _log("brief", "Print what a starting session must know, within a budget."),
-    _log("certify", "Prove that no fact was lost."),
-    _log("log", "List published events, newest first."),
-    _log("search", "Search ledgers, archives, events, streams and loops."),
-    _log("check", "Check ledgers, events and other documents for problems."),
-    _log("archive", "Verify what is archived, and remove old copies."),
-    _log("event", "Show an event, or retract one."),
-    _log("view", "Show the view, list what it leaves out, or verify it."),
-    _log("format", "List the document formats; show a schema or an example."),
-    _project("migrate", "Import a `current.md` that Passdown did not make."),
-    _project("pause", "Pause Passdown in this project: nothing runs automatically until `unpause`.", "pause"),
-    _project("unpause", "Resume Passdown in this project after a pause.", "pause"),
-    _project("metrics", "Sum up what was recorded here: recoveries, conflicts, old handoffs."),
-    _project("doctor", "Find problems with the project as a whole, and fix what is safe to fix."),
+    _together("msg", "Send a message to other sessions.", "coordination.mail"),
+    _together("inbox", "Read the messages and handoffs of other sessions.", "coordination.mail"),
+    _together("guard", "Stop commits of files that another session holds.", "coordination.guard"),
+    _together("team", "Set this project up for a team.", "coordination.team"),
+    # --- Workflow
+    _workflow("track", "Bind a session to a track, unbind it, or finish the track."),
+    _workflow("gate", "Judge the gates of the session's track.", "work.gate"),
+    _workflow("tdd", "Show the phases of the test-first cycle, or say that one begins.", "work.tdd"),
+    _workflow("loop", "Work in turns, with a person's feedback between them.", "work.loops"),
+    _workflow("checkpoint", "Save phases of work, and go on from them.", "work.checkpoints"),
+    _workflow("preflight", "Look at everything that can be in the way before you work.", "work.preflight"),
+    # --- Documents
+    _documents("synthesize", "Merge all events into the view; optionally archive and commit."),
+    _documents("view", "Show the view, list what it leaves out, or verify it."),
+    _documents("check", "Check ledgers, events and other documents for problems."),
+    _documents("format", "List the document formats; show a schema or an example."),
+    _documents("certify", "Prove that no fact was lost."),
+    _documents("migrate", "Import a `current.md` that Passdown did not make."),
+    # --- Further
+    _further("help", "Show help for a command, or list every command."),
+    _life(Group.FURTHER, "heartbeat", "send_heartbeat", "Send a heartbeat, and update the ledger.", _SESSION),
+    _further("observe", "Record what a host's transcript and git show about a session."),
+    _life(
+        Group.FURTHER,
+        "publish",
+        "publish_open",
+        "Publish new facts as an event that every checkout can merge.",
+        _SESSION,
+        Option("--checkpoint", "Save a checkpoint of this phase, as `passdown checkpoint` does.", "PHASE"),
+        Option(
+            "--state",
+            "pending, in_progress, validated, failed or skipped.",
+            "STATE",
+            default="validated",
+        ),
+        Option("--name", "The name of the phase.", "NAME"),
+    ),
+    _further("renew", "Keep reserved files for longer.", "coordination.reservations"),
+    _further("result", "Apply what subagents returned, once.", "coordination.results"),
+    _further("sync", "Let the tracker exchange tasks with others.", "work.tracker"),
+    _further("context", "Save and recall the context of a session.", "work.contexts"),
+    _further("metrics", "Sum up what was recorded here: recoveries, conflicts, old handoffs."),
+    _further("archive", "Verify what is archived, and remove old copies."),
+    _further("event", "Show an event, or retract one; the same as `passdown log`.", "log"),
+    _further("ready", "List the tasks that can be claimed now.", "work.tracker"),
+    _further("blocked", "List the tasks that wait, and what they wait for.", "work.tracker"),
+    _further("feedback", "List feedback that nobody has answered.", "work.feedback"),
 )
 VERBS: Final = MappingProxyType({verb.name: verb for verb in _ROWS})
+
+
+def list_groups() -> Iterator[tuple[Group, Sequence[Verb]]]:
+    """Yield each group with its commands, in the order of the table."""
+    for group in Group:
+        yield group, [one for one in VERBS.values() if one.group is group]
 
 
 def run_plainly(arguments: Sequence[str]) -> int | None:
@@ -356,7 +394,7 @@ def carry_out(verb: Verb, values: Values, words: Sequence[str]) -> int:
 
         state: Callable[..., int] = getattr(fact_verbs, verb.does)
         return state(FactKind(verb.kind), **values)
-    if verb.group is Group.TEAM:
+    if verb.group is Group.TOGETHER:
         from passdown.faces.cli import task_verbs
 
         share: Callable[..., int] = getattr(task_verbs, verb.does)

@@ -17,7 +17,7 @@ from passdown.faces.cli.commands.work.command_runs import make_test_runner
 from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lifecycle import note_committed
-from passdown.faces.cli.lines import cut, width
+from passdown.faces.cli.lines import list_records
 from passdown.records import replace
 from passdown.services.handover.handoffs import HandoffRequest, WrittenHandoff
 
@@ -150,7 +150,10 @@ def _say_redacted(redacted: Sequence[str]) -> None:
 @options.limit(_USUAL, "handoffs")
 @options.json
 def list_(limit: int, *, as_json: bool) -> None:
-    """List stream documents and archive records, newest first, with age and status."""
+    """List stream documents and records of handoffs, newest first, with age and status.
+
+    What sessions left when they ended is no handoff: `passdown log --sessions` lists it.
+    """
     _list(limit, as_json=as_json)
 
 
@@ -162,11 +165,8 @@ def _say_list(found: actions.HandoffList) -> None:
     if not found.handoffs:
         output.note("no handoffs")
         output.note_hint("`passdown handoff create` writes one")
-    for one in found.handoffs:
-        age = f"{age_words(found.now - one.at)} ago" if one.at else "no date"
-        output.say(cut(f"{one.name}  {one.kind}, {one.status or 'no status'}, {age}", width()))
-        if one.goal:
-            output.say(f"    {cut(one.goal, width() - 4)}")
+    for line in list_records(found.handoffs, found.now):
+        output.say(line)
 
 
 @command.command(short_help="Print a handoff as it was written.")
