@@ -20,6 +20,7 @@ ACTIONS: Final[Mapping[str, Room]] = MappingProxyType(
         "briefs": _in("handover", "describe_brief show_banner show_brief"),
         "certificates": _in("handover", "certify"),
         "checkpoints": _in("work", "plan_resume plan_validation resume save show validate"),
+        "checkups": _in("project", "check_all"),
         "checks": _in("project", "check_files check_project"),
         "claims": _in("coordination", "claim close"),
         "command_runs": _in("work", "run_lines"),

@@ -196,6 +196,17 @@ passdown pause
 passdown unpause
 passdown metrics
 passdown doctor
+passdown doctor --all
+passdown log --sessions
+passdown log show ev-00000000deadbeef
+passdown log retract ev-00000000deadbeef
+passdown tell "The header is wrong" --session T-birch
+passdown tell --list --session T-birch
+passdown answer "The header is wrong" --dismiss --session T-birch
+passdown task add "Release the form" --id t-4
+passdown claim t-4 --session T-birch
+passdown reserve docs/ --session T-birch
+passdown release t-4 docs/ --session T-birch
 passdown guard
 passdown team init --yes
 passdown team migrate

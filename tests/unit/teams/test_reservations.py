@@ -83,6 +83,65 @@ def test_a_released_file_cannot_be_released_again(team: Team) -> None:
     assert "does not hold a.py" in team.run("amber", "release", "a.py").err
 
 
+def test_tasks_are_released_by_their_ids_beside_files(team: Team) -> None:
+    one, two = team.add("one"), team.add("two")
+    team.run("amber", "claim", one, two)
+    team.run("amber", "reserve", "a.py", "b.py")
+
+    assert team.run("amber", "release", one, "a.py").out == f"released: a.py\ngave back {one} one\n"
+
+    account = team.account("amber")
+    assert (list(account.claims), list(account.reservations)) == ([two], ["b.py"])
+    assert team.run("birch", "claim", one).code == 0
+    found = team.ask("amber", "release", two)
+    assert found == {"version": 1, "outcome": "released", "resources": [], "tasks": [two], "queued": []}
+    assert list(team.account("amber").reservations) == ["b.py"]
+
+
+def test_without_arguments_no_task_is_released(team: Team) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+    team.run("amber", "reserve", "a.py")
+
+    assert team.run("amber", "release").out == "released: a.py\n"
+    assert list(team.account("amber").claims) == [one]
+
+
+def test_a_word_that_is_a_task_and_a_path_is_a_path(team: Team) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+    team.run("amber", "reserve", one)
+
+    assert team.run("amber", "release", one).out == f"released: {one}\n"
+    assert list(team.account("amber").claims) == [one]
+    lost = team.run("amber", "release", one, "--literal")
+    assert (lost.code, lost.out) == (3, "")
+    assert team.run("amber", "release", one).out == f"gave back {one} one\n"
+
+
+def test_nothing_is_given_back_if_a_file_is_not_held(team: Team) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+
+    done = team.run("amber", "release", one, "a.py")
+
+    assert (done.code, done.out) == (3, "")
+    assert "does not hold a.py" in done.err
+    assert list(team.account("amber").claims) == [one]
+    assert team.run("birch", "release", one).code == 3
+
+
+def test_a_task_whose_lease_is_over_is_not_given_back(team: Team) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+    team.pass_time(hours=3)
+    team.run("birch", "takeover", one)
+
+    done = team.run("amber", "release", one)
+
+    assert done.code == 3
+
+
 def test_reserving_everything_wants_a_word(team: Team) -> None:
     for wrong in ("", "**", "/etc/passwd", "../x", "a.py --ttl soon", "a.py --ttl 0m"):
         assert team.run("amber", "reserve", *wrong.split()).code == 2

@@ -137,7 +137,9 @@ _ROWS: Final = (
         "tell",
         "feedback",
         "Leave feedback: every brief has it until somebody answers it.",
-        _TEXT,
+        Argument("text", is_required=False),
+        Option("--list", "List the feedback that nobody has answered.", name="lists"),
+        does="tell_feedback",
         group=Group.EVERYDAY,
     ),
     # --- Record
@@ -197,7 +199,8 @@ _ROWS: Final = (
         "answer",
         "Answer a question or feedback; QUESTION is its text or the start of it.",
         Argument("question"),
-        _TEXT,
+        Argument("text", is_required=False),
+        Option("--dismiss", "Dismiss feedback without an answer; QUESTION is its id, or how it begins."),
         does="answer_question",
     ),
     _fact("note", "note", "Write a note to yourself; it stays on this machine.", _TEXT),
@@ -278,7 +281,7 @@ _ROWS: Final = (
     ),
     _together("close", "Close a task that the session has; its files are released.", "coordination.claims"),
     _together("reserve", "Reserve files before you edit them.", "coordination.reservations"),
-    _together("release", "Release reserved files.", "coordination.reservations"),
+    _together("release", "Release reserved files, and tasks that you claimed.", "coordination.reservations"),
     _together(
         "takeover",
         "Take over a task, or all that an agent holds, from a dead session.",
@@ -330,7 +333,11 @@ _ROWS: Final = (
     _further("event", "Show an event, or retract one; the same as `passdown log`.", "log"),
     _further("ready", "List the tasks that can be claimed now.", "work.tracker"),
     _further("blocked", "List the tasks that wait, and what they wait for.", "work.tracker"),
-    _further("feedback", "List feedback that nobody has answered.", "work.feedback"),
+    _further(
+        "feedback",
+        "List feedback that nobody has answered; the same as `passdown tell --list`.",
+        "work.feedback",
+    ),
 )
 VERBS: Final = MappingProxyType({verb.name: verb for verb in _ROWS})
 

@@ -12,12 +12,18 @@ from passdown.errors import SeveralSessionsError
 from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.commands.work.preflight import choose_agent
-from passdown.faces.cli.coordination import HELD_CODE, read_seconds, say_held, say_lost
+from passdown.faces.cli.coordination import HELD_CODE, read_seconds, say_held, say_lost, say_queued
 from passdown.faces.cli.options import call_shared
 from passdown.records import replace
 from passdown.services.coordination.path_words import CoveredPattern
 
-_Outcome = actions.GrantedLeases | actions.ReservedFiles | actions.ReleasedFiles | actions.RefusedLease
+_Outcome = (
+    actions.GrantedLeases
+    | actions.ReservedFiles
+    | actions.ReleasedFiles
+    | actions.ReleasedHoldings
+    | actions.RefusedLease
+)
 
 literal_option = click.option(
     "--literal", is_flag=True, help="Take each PATH as a name, whatever characters it has."
@@ -71,15 +77,17 @@ def renew(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: bo
     return _report(call(actions.renew, request, session), as_json=as_json)
 
 
-@click.command(short_help="Release reserved files.")
-@click.argument("patterns", nargs=-1, metavar="[PATH]...")
+@click.command(short_help="Release reserved files, and tasks that you claimed.")
+@click.argument("patterns", nargs=-1, metavar="[PATH|ID]...")
 @options.again
 @literal_option
 @options.usual
 def release(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: bool) -> int:
-    """Release reserved files.
+    """Release reserved files, and tasks that you claimed.
 
-    Without PATH, all that the session holds. Name them as you did for `passdown reserve`.
+    Without arguments, releases all files that the session holds, and no task. Name files as you did for
+    `passdown reserve`, tasks by their ID: others can claim them then, and their files stay reserved. A word
+    that is both is a path; `passdown task give-back` takes tasks only.
     """
     request = actions.HeldFilesRequest(words=patterns, is_literal=literal)
     return _report(call_shared(actions.release, request, session), as_json=as_json)
@@ -135,12 +143,22 @@ def _say(found: _Outcome) -> None:
         else:
             say_lost(found.refused)
     elif isinstance(found, actions.ReleasedFiles):
-        for name in found.resources:
-            output.say(f"{found.outcome}: {name}")
+        _say_released(found)
+    elif isinstance(found, actions.ReleasedHoldings):
+        _say_released(found.files)
+        for task in found.tasks:
+            output.say(f"gave back {task} {found.titles[task]}")
+        for task in found.queued:
+            say_queued(task)
     elif isinstance(found, actions.ReservedFiles):
         _say_grants(found.granted, found.covered)
     else:
         _say_grants(found)
+
+
+def _say_released(found: actions.ReleasedFiles) -> None:
+    for name in found.resources:
+        output.say(f"{found.outcome}: {name}")
 
 
 def _say_grants(found: actions.GrantedLeases, covered: Sequence[CoveredPattern] = ()) -> None:

@@ -10,7 +10,7 @@ from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.tasks import Listing
 from passdown.faces.cli import calls, options, output
 from passdown.faces.cli.commands.work.tracker import list_blocked, list_ready, say_listed
-from passdown.faces.cli.coordination import HELD_CODE, describe_task, say_lost
+from passdown.faces.cli.coordination import HELD_CODE, describe_task, say_lost, say_queued
 from passdown.faces.cli.options import call_shared
 
 _priority = click.option("--priority", type=int, default=None, metavar="0-4", help="0 is the most urgent.")
@@ -116,7 +116,7 @@ def give_back(name: str, session: str, *, as_json: bool) -> int:
     if isinstance(found, Lost):
         say_lost(found)
     elif found is None:
-        output.say(f"Queued: the next command that reaches the tracker gives {name} back")
+        say_queued(name)
     elif as_json:
         output.say_json(encode(found))
     else:
