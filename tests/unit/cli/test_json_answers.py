@@ -197,7 +197,6 @@ passdown unpause
 passdown metrics
 passdown doctor
 passdown doctor --all
-passdown log --sessions
 passdown log show ev-00000000deadbeef
 passdown log retract ev-00000000deadbeef
 passdown tell "The header is wrong" --session T-birch
@@ -212,6 +211,7 @@ passdown team init --yes
 passdown team migrate
 passdown uninstall claude --yes
 passdown end --session T-birch
+passdown log --sessions
 passdown nonsense
 """
 
