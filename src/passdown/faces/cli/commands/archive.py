@@ -20,7 +20,7 @@ _USUAL: Final = "30d"
 @options.json
 @click.pass_context
 def command(context: click.Context, *, as_json: bool) -> int:
-    """Verify what is archived, and remove old copies.
+    """Verify the archive, and remove old copies.
 
     Without a subcommand, verifies. `passdown search` finds what is archived, too.
     """

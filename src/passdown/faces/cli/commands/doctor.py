@@ -34,7 +34,7 @@ _CHECKED: Final = MappingProxyType(
 @click.option(
     "--cost",
     is_flag=True,
-    help="Show the time and context that Passdown takes here, as measured by its hooks.",
+    help="Show the time and context that Passdown costs here, as its hooks measured it.",
 )
 @click.option(
     "--all",
@@ -44,14 +44,14 @@ _CHECKED: Final = MappingProxyType(
 )
 @options.json
 def command(*, fix: bool, yes: bool, cost: bool, everything: bool, as_json: bool) -> int:
-    """Find problems with the project as a whole, and fix what is safe to fix.
+    """Find problems in this project, and fix what is safe to fix.
 
-    Checks the settings, the git rules for Passdown's files, leftovers of killed processes, sessions that did
-    not end, journals, the view and its events, clocks, the cache, the documents, and whether the installed
-    hooks respond and are those of this version. Without --fix, nothing but the cache is written.
+    Checks the settings, the git rules for Passdown's files, leftovers of killed processes, crashed sessions,
+    journals, the view and its events, clocks, the cache, the documents, and whether the installed hooks
+    respond and are those of this version. Without --fix, writes nothing but the cache.
 
-    --fix writes missing rules for git, removes unfinished writes of dead processes, publishes the facts of
-    dead sessions, and rebuilds an outdated view. It never deletes anything that a user or an agent wrote.
+    --fix writes missing git rules, removes unfinished writes of dead processes, publishes the facts of
+    crashed sessions, and rebuilds an outdated view. It never deletes anything that a user or an agent wrote.
 
     --all runs every check that Passdown has, and says in one line each what came of it; the command at the
     start of the line tells more.

@@ -56,17 +56,17 @@ def command(context: click.Context, *, as_json: bool) -> None:
         _list(_USUAL, as_json=as_json)
 
 
-@command.command(short_help="Write a handoff of this session, for all or for one agent.")
+@command.command(short_help="Write a handoff of this session, for everyone or for one agent.")
 @click.argument("text", required=False, default="")
 @click.option("--to", default="", metavar="AGENT", help="Write it for this agent, nickname or session.")
 @click.option(
     "--pattern",
     type=click.Choice(PATTERNS),
-    help="What is handed to the agent; the first line says so.",
+    help="What you want from the agent; stands in the first line.",
 )
-@click.option("--stream", default="", metavar="NAME", help="Write the document of this stream.")
+@click.option("--stream", default="", metavar="NAME", help="The stream whose document to write.")
 @click.option(
-    "--trigger", default=_TRIGGER, metavar="WORD", help="What triggers the handoff (default: manual)."
+    "--trigger", default=_TRIGGER, metavar="WORD", help="Why the handoff is written (default: manual)."
 )
 @options.session
 @click.option("--archive", is_flag=True, help="Archive and remove the ledger; unbind track and task.")
@@ -74,12 +74,12 @@ def command(context: click.Context, *, as_json: bool) -> None:
 def create(text: str, to: str, pattern: str | None, session: str, *, as_json: bool, **written: Any) -> None:
     """Write a handoff of this session as an event, a stream document and a record in the archive.
 
-    Without --stream, the stream is that of the session's track, else the only one that has a document, else
-    one named after the goal. In an existing document, only the Ledger section changes. Secrets are replaced
-    with a mark.
+    Without --stream, uses the stream of the session's track, else the only one that has a document, else one
+    named after the goal. In an existing document, only the Ledger section changes. Secrets are replaced with
+    a mark.
 
-    With --to, only a file for that agent is written, which is shown to it when it starts or runs `passdown
-    inbox`, and is deleted after 24 hours. It says TEXT, or the goal, current work and next steps.
+    With --to, writes only a file for that agent, which sees it when it starts or runs `passdown inbox`; the
+    file is deleted after 24 hours. It holds TEXT, or the goal, current work and next steps.
     """
     order = HandoffRequest(**written)
     if to and order != HandoffRequest():
@@ -192,11 +192,11 @@ def show(name: str, *, as_json: bool) -> None:
 @options.yes
 @options.json
 def resume(name: str, session: str, *, run_test: bool, yes: bool, as_json: bool) -> None:
-    """Show what changed since a handoff was written, and resume it; without NAME, the newest.
+    """Resume a handoff, after showing what changed since it was written; without NAME, the newest.
 
-    Compares the branch, commits, file hashes and age, and with --run-test the result of the recorded test.
-    The goal, current work, next steps, decisions and questions are then copied to the running session, or to
-    a new one; facts that the session stated itself stay.
+    Compares branch, commits, file hashes and age, and with --run-test the result of the recorded test. Then
+    copies the goal, current work, next steps, decisions and questions to the running session, or to a new
+    one. What the session recorded itself stays.
     """
     found = call(actions.review, name).result
     review = found.review

@@ -26,7 +26,7 @@ USUAL: Final = 20
     "--since", default="", metavar="TIME", help="Only events since a date or time, or an age like 3h or 2d."
 )
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Show N events (default: 20).")
-@click.option("--all", "show_all", is_flag=True, help="Show every event.")
+@click.option("--all", "show_all", is_flag=True, help="Show all, not only the newest.")
 @click.option("--sessions", is_flag=True, help="List the sessions that ended, not events.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object, with the content of each event."
@@ -129,13 +129,13 @@ def _say_text(text: str | None, name: str) -> None:
 @command.command(short_help="Retract an event.")
 @click.argument("name", metavar="ID")
 @click.option("--because", default="", metavar="TEXT", help="The reason, shown in the log.")
-@click.option("--agent", default="", metavar="NAME", help="Who retracts it (default: person-<8 hex>).")
+@click.option("--agent", default="", metavar="NAME", help="The name that retracts it (default: person-<8 hex>).")
 @options.json
 def retract(name: str, *, because: str, agent: str, as_json: bool) -> None:
-    """Retract an event: none of its facts count any more, whatever its time.
+    """Retract an event: none of its facts count any more.
 
-    The event file stays; a new event records the retraction. To undo a retraction, publish the facts again.
-    Run `passdown synthesize` afterwards.
+    The event file stays; a new event records the retraction. To undo it, publish the facts again. Run
+    `passdown synthesize` afterwards to update the view.
     """
     request = actions.EventRetraction(name=name, because=because, agent=agent)
     found = show(call(actions.retract_event, request), _say_retracted, as_json=as_json)

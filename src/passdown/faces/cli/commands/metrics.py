@@ -18,7 +18,7 @@ from passdown.faces.cli.calls import call, show
 )
 @options.json
 def command(*, days: int, as_json: bool) -> int:
-    """Sum up what was recorded here: recoveries, conflicts, old handoffs.
+    """Summarize what was recorded here: recoveries, conflicts, old handoffs.
 
     Starts record the sessions that they recovered (`pending_recovery`), ledgers that nobody updated for a day
     (`handoff_expired`) and other sessions on the same track (`session_conflict`); commands record how much

@@ -17,7 +17,7 @@ from passdown.services.log.migrations import MigrationPlan
 @click.option("--yes", is_flag=True, help="Publish without asking. Needed without a terminal.")
 @options.json
 def command(*, file: str | None, yes: bool, as_json: bool) -> int:
-    """Import a `current.md` that Passdown did not make.
+    """Import a `current.md` that Passdown did not write.
 
     FILE is a work stream, a view or an edited view (default: the file in the view's place). Facts that no
     event states yet are published as one event. A full copy of the file is kept in the folder of local state,

@@ -24,9 +24,9 @@ _ENDED: Final = MappingProxyType(
 _WORDS: Final = MappingProxyType({ResultAction.CLOSE: "closed", ResultAction.UPDATE: "added notes to"})
 
 
-@click.group("result", short_help="Apply what subagents returned, once.")
+@click.group("result", short_help="Apply task changes proposed by subagents.")
 def result() -> None:
-    """Apply what subagents returned, once.
+    """Apply task changes proposed by subagents.
 
     A subagent does not change tasks. It returns an object that says what is to be done, and the agent that
     started it runs `passdown result apply`.

@@ -28,9 +28,9 @@ stream_option = click.option(
 )
 
 
-@click.group(short_help="Save phases of work, and go on from them.")
+@click.group(short_help="Save phases of work, and resume from them.")
 def checkpoint() -> None:
-    """Save phases of work, and go on from them.
+    """Save phases of work, and resume from them.
 
     A phase is shown in the stream document of the track (thoughts/shared/handoffs/TRACK/current.md) and in
     events, so that a later session, here or elsewhere, can go on at the first one that is open.

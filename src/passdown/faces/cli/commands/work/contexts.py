@@ -8,9 +8,9 @@ from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
 
 
-@click.group(short_help="Save and recall the context of a session.")
+@click.group(short_help="Save and recall a session's context.")
 def context() -> None:
-    """Save and recall the context of a session.
+    """Save and recall a session's context.
 
     It is one file for the next session, .conductor/session-context.md. Hooks save it when the context is
     nearly full or is about to be compacted; `passdown end` and `passdown handoff create` save it, too.

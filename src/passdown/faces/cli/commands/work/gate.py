@@ -25,7 +25,7 @@ _warn_option = click.option("--validate-warn", is_flag=True, help="Let a failure
 @click.group(invoke_without_command=True)
 @click.pass_context
 def gate(context: click.Context) -> None:
-    """Judge the gates of the session's track.
+    """Run or record quality gates.
 
     The gates are design, spec, plan-structure, plan-execution and completion. With `[gates] mode = "full"`
     design, plan-execution and completion stop the work when they fail; otherwise a failure is a warning.

@@ -43,7 +43,7 @@ skip_preflight_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_note_skip,
-    help="Do not look at tracker, lock and what waits first.",
+    help="Skip the checks of `passdown preflight`.",
 )
 
 
@@ -72,12 +72,12 @@ def is_preflight_skipped() -> bool:
     return bool(click.get_current_context().meta.get(_SKIP))
 
 
-@click.command(short_help="Look at everything that can be in the way before you work.")
+@click.command(short_help="Check that nothing blocks you.")
 @click.argument("track", metavar="[TRACK]", default="")
 @lock_options
 @options.usual
 def preflight(track: str, session: str, *, as_json: bool) -> int:
-    """Look at everything that can be in the way before you work.
+    """Check that nothing blocks you.
 
     In this order: the tracker; the mode; the lock of the track, TRACK or that of the session; the saved
     context; what waits for the tracker, which is done now; what sessions left that died; sessions that are
