@@ -200,7 +200,9 @@ _ROWS: Final = (
         "Answer a question or feedback; QUESTION is the start of its text.",
         Argument("question"),
         Argument("text", is_required=False),
-        Option("--dismiss", "Dismiss feedback without an answer; QUESTION is its id or the start of its text."),
+        Option(
+            "--dismiss", "Dismiss feedback without an answer; QUESTION is its id or the start of its text."
+        ),
         does="answer_question",
     ),
     _fact("note", "note", "Write a private note; it stays on this machine.", _TEXT),
@@ -220,9 +222,7 @@ _ROWS: Final = (
         "start_session",
         "Start a session or show the running one; recover crashed sessions.",
         Option("--host", "The program the agent runs in.", "NAME", default="generic"),
-        Option(
-            "--session", "The session to start or show: its id, or any name.", "ID", name="host_session"
-        ),
+        Option("--session", "The session to start or show: its id, or any name.", "ID", name="host_session"),
         Option("--nickname", "A name for the agent.", "NAME"),
         Option("--track", "The track to work on.", "TRACK"),
         Option("--team", "The session's team.", "NAME"),
@@ -271,7 +271,7 @@ _ROWS: Final = (
         does="claim_tasks",
         details=(
             "You get all of the named tasks or none; the first becomes your current task. No other session "
-            "can hold a task that yours holds. Without an ID, a session that holds a task gets that one again. "
+            "can hold a task that yours holds. Without an ID, a session that holds a task gets it again. "
             "Up to five unread messages are printed first and marked as read. Exits with 3 if another "
             "session holds a named task, and with 0 if there is nothing to claim. Your session follows the "
             "test-first cycle unless --no-tdd or the settings say otherwise. If the coordination engine "
@@ -307,7 +307,13 @@ _ROWS: Final = (
     _documents("migrate", "Import a `current.md` that Passdown did not write."),
     # --- Further
     _further("help", "Show help for a command, or list every command."),
-    _life(Group.FURTHER, "heartbeat", "send_heartbeat", "Show that the session is alive, and update its ledger.", _SESSION),
+    _life(
+        Group.FURTHER,
+        "heartbeat",
+        "send_heartbeat",
+        "Show that the session is alive, and update its ledger.",
+        _SESSION,
+    ),
     _further("observe", "Record what a host's transcript and git show about a session."),
     _life(
         Group.FURTHER,
@@ -332,7 +338,11 @@ _ROWS: Final = (
     _further("archive", "Verify the archive, and remove old copies."),
     _further("event", "Show an event, or retract one; the same as `passdown log`.", "log"),
     _further("ready", "List the tasks you can claim now; the same as `passdown task ready`.", "work.tracker"),
-    _further("blocked", "List the tasks that wait, and for what; the same as `passdown task blocked`.", "work.tracker"),
+    _further(
+        "blocked",
+        "List the tasks that wait, and for what; the same as `passdown task blocked`.",
+        "work.tracker",
+    ),
     _further(
         "feedback",
         "List feedback that nobody has answered; the same as `passdown tell --list`.",

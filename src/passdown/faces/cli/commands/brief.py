@@ -18,13 +18,13 @@ _MOST_TOKENS: Final = 1_000_000
 
 @click.command()
 @click.option("--session", default="", metavar="ID", help="The session to brief.")
-@click.option("--tokens", default="", metavar="N", help="The most tokens it may take (default: 1500).")
+@click.option("--tokens", default="", metavar="N", help="Use at most N tokens (default: 1500).")
 @click.option(
     "--chars",
     type=click.IntRange(min=budgets.LEAST_CHARACTERS),
     default=budgets.CHARACTERS,
     metavar="N",
-    help="The most characters it may take (default: 9000).",
+    help="Use at most N characters (default: 9000).",
 )
 @click.option(
     "--banner", is_flag=True, help="Print only the goal, the current work, and which events they come from."

@@ -129,7 +129,9 @@ def _say_text(text: str | None, name: str) -> None:
 @command.command(short_help="Retract an event.")
 @click.argument("name", metavar="ID")
 @click.option("--because", default="", metavar="TEXT", help="The reason, shown in the log.")
-@click.option("--agent", default="", metavar="NAME", help="The name that retracts it (default: person-<8 hex>).")
+@click.option(
+    "--agent", default="", metavar="NAME", help="The name that retracts it (default: person-<8 hex>)."
+)
 @options.json
 def retract(name: str, *, because: str, agent: str, as_json: bool) -> None:
     """Retract an event: none of its facts count any more.

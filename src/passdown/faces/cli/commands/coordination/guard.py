@@ -31,9 +31,9 @@ _FRAMEWORK = ("PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF")
 def guard(context: click.Context, span: str, *, is_push: bool, as_json: bool) -> int:
     """Block commits of files that another session holds.
 
-    Checks the staged files, and exits with 3 to stop the commit. After `passdown guard install`, git runs this
-    before each commit and merge. An agent is stopped, and told who holds the file and for how long; a person
-    is warned. If the guard itself fails, the commit passes. Of a merge, only what differs from all its
+    Checks the staged files, and exits with 3 to stop the commit. After `passdown guard install`, git runs
+    this before each commit and merge. An agent is stopped, and told who holds the file and for how long; a
+    person is warned. If the guard itself fails, the commit passes. Of a merge, only what differs from all its
     parents is checked.
 
     With --push, checks the commits that a push adds (git names them on standard input). Those that the guard

@@ -13,7 +13,9 @@ from passdown.faces.cli.commands.work.tracker import list_blocked, list_ready, s
 from passdown.faces.cli.coordination import HELD_CODE, describe_task, say_lost, say_queued
 from passdown.faces.cli.options import call_shared
 
-_priority = click.option("--priority", type=int, default=None, metavar="0-4", help="The priority; 0 is the most urgent.")
+_priority = click.option(
+    "--priority", type=int, default=None, metavar="0-4", help="The priority; 0 is the most urgent."
+)
 _role = click.option("--role", default=None, metavar="ROLE", help="The role it is for.")
 _body = click.option("--body", default=None, metavar="TEXT", help="More about the task.")
 
@@ -29,7 +31,9 @@ def task() -> None:
 @task.command(short_help="Add a task.")
 @click.argument("title")
 @click.option("--id", "name", default="", metavar="ID", help="The task's id (default: a short new one).")
-@click.option("--after", multiple=True, metavar="ID", help="A task that must be closed first; may be repeated.")
+@click.option(
+    "--after", multiple=True, metavar="ID", help="A task that must be closed first; may be repeated."
+)
 @_priority
 @_role
 @_body
@@ -151,7 +155,7 @@ def export() -> None:
 @click.argument("path", metavar="FILE")
 @options.changing
 def import_(path: str, session: str, *, as_json: bool) -> None:
-    """Add the tasks of a file that `passdown task export` or `bd export` wrote; known ids stay as they are."""
+    """Add the tasks of a file that `passdown task export` or `bd export` wrote; skip ids that are known."""
     answer = call_shared(actions.import_file, path, session)
     found = answer.result
     said = f"{found.added} tasks added, {found.known} known already"

@@ -37,11 +37,11 @@ def blocked(*, as_json: bool) -> None:
 def sync(session: str, dropped: str, *, as_json: bool) -> None:
     """Sync the tracker with its remote.
 
-    Beads writes its export or pulls and pushes, depending on its version; `push` below `[tracker]` allows
-    what would push to a git remote. The board needs no exchange.
+    Beads writes its export, or pulls and pushes, depending on its version; `push` under `[tracker]` allows
+    pushing to a git remote. Passdown's own board has no remote.
 
-    A change that the tracker does not take waits, and every command that reaches the tracker tries it again.
-    `passdown status` lists what waits; `--drop` gives one up, by the id in `passdown status --json`.
+    A change that the tracker does not accept is queued, and every command that reaches the tracker tries it
+    again. `passdown status` lists queued changes; `--drop` drops one, by its id in `passdown status --json`.
     """
     if dropped:
         show(call(actions.drop, dropped, session), _say_dropped, as_json=as_json)
