@@ -163,7 +163,11 @@ class StatusResult:
     """The state of the project at a glance."""
 
     sessions: Annotated[tuple[SessionStatus, ...], "The sessions."]
-    handoffs: Annotated[HandoffCount, "How many handoffs there are.", members(last_at=SECONDS)]
+    handoffs: Annotated[
+        HandoffCount,
+        "How many handoffs there are.",
+        members(last_at=SECONDS, sessions=HIDDEN, handed_over_at=HIDDEN),
+    ]
     index: Annotated[IndexState, "How the search index compares with the files.", INDEX_STATE]
     paused_by: Annotated[str | None, "What pauses Passdown here."]
     uncommitted: Annotated["UncommittedFiles | None", "What waits for a commit."]

@@ -11,7 +11,7 @@ from passdown.core.kinds import FactKind
 from passdown.core.merge.ranks import limit_of
 from passdown.errors import CacheError
 from passdown.records import record
-from passdown.services.handover.handoffs import list_handoffs
+from passdown.services.handover.handoffs import list_handoffs, list_sessions
 from passdown.services.log.events import update_index
 from passdown.services.log.indexing import count_changes
 from passdown.services.project.search import SearchScope
@@ -37,6 +37,8 @@ class HandoffCount:
 
     count: Annotated[int, "How many there are."]
     last_at: Annotated[datetime | None, "When the last one was written; None if there is none."]
+    sessions: Annotated[int, "How many of them only record a session that ended."] = 0
+    handed_over_at: Annotated[datetime | None, "When the last of the others was written."] = None
 
 
 @record
@@ -48,13 +50,19 @@ class IndexState:
 
 
 def count_handoffs(workspace: Workspace) -> HandoffCount:
-    """Count the handoffs by their names; only the newest is read."""
+    """Count the handoffs by their names; only the newest are read."""
     paths = workspace.settings.paths
     names = [path.rpartition("/")[2] for path in workspace.documents.list(paths.archive)]
     records = sum(parse_archive_file_name(name) is not None for name in names)
     streams = sum(1 for _ in list_streams(workspace))
     newest = list_handoffs(workspace, 1)
-    return HandoffCount(count=records + streams, last_at=newest[0].at if newest else None)
+    given = list_handoffs(workspace, 1, has_sessions=False)
+    return HandoffCount(
+        count=records + streams,
+        last_at=newest[0].at if newest else None,
+        sessions=list_sessions(workspace, 0)[1],
+        handed_over_at=given[0].at if given else None,
+    )
 
 
 def count_questions(workspace: Workspace) -> int:
