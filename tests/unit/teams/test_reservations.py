@@ -5,6 +5,8 @@ from pathlib import Path
 import click
 import pytest
 
+from passdown.actions.coordination import reservations
+from passdown.core.coordination.leases import TASK, Lost
 from passdown.core.hosts.persons import Ancestor
 from passdown.engines.files.journals import FileJournals
 from passdown.engines.sqlite.coordination_database import CoordinationDatabase
@@ -131,15 +133,29 @@ def test_nothing_is_given_back_if_a_file_is_not_held(team: Team) -> None:
     assert team.run("birch", "release", one).code == 3
 
 
-def test_a_task_whose_lease_is_over_is_not_given_back(team: Team) -> None:
+def test_a_task_that_the_tracker_is_told_of_later_is_queued(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = team.add("one")
     team.run("amber", "claim")
-    team.pass_time(hours=3)
-    team.run("birch", "takeover", one)
+    monkeypatch.setattr(reservations, "give_back_task", lambda *_: None)
+
+    assert team.run("amber", "release", one).out == (
+        f"Queued: the next command that reaches the tracker gives {one} back\n"
+    )
+    assert team.ask("amber", "release", one)["queued"] == [one]
+
+
+def test_a_task_that_the_session_lost_is_not_given_back(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+    lost = Lost(kind=TASK, name=one, fence=1)
+    monkeypatch.setattr(reservations, "give_back_task", lambda *_: lost)
 
     done = team.run("amber", "release", one)
 
-    assert done.code == 3
+    assert (done.code, done.out) == (3, "")
+    assert f"no longer holds {one} under fence 1" in done.err
 
 
 def test_reserving_everything_wants_a_word(team: Team) -> None:
