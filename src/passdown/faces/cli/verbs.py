@@ -80,7 +80,7 @@ class Verb(NamedTuple):
 
 _JSON: Final = Option("--json", "Print one JSON object.", name="as_json")
 _SESSION: Final = Option("--session", "The session to use.", "ID")
-_SPEAKER: Final = Option("--session", "The session that states it.", "ID")
+_SPEAKER: Final = Option("--session", "The session that records it.", "ID")
 _BECAUSE: Final = Option("--because", "The reason.", "REASON")
 _KEEP: Final = Option("--keep", "Leave the ledger where it is.")
 _TEXT: Final = Argument("text")
@@ -336,16 +336,16 @@ _ROWS: Final = (
     _further("context", "Save and recall a session's context.", "work.contexts"),
     _further("metrics", "Summarize what was recorded here: recoveries, conflicts, old handoffs."),
     _further("archive", "Verify the archive, and remove old copies."),
-    _further("event", "Show an event, or retract one; the same as `passdown log`.", "log"),
-    _further("ready", "List the tasks you can claim now; the same as `passdown task ready`.", "work.tracker"),
+    _further("event", "Show an event, or retract one; same as `log`.", "log"),
+    _further("ready", "List the tasks you can claim now; same as `task ready`.", "work.tracker"),
     _further(
         "blocked",
-        "List the tasks that wait, and for what; the same as `passdown task blocked`.",
+        "List the tasks that wait, and for what; same as `task blocked`.",
         "work.tracker",
     ),
     _further(
         "feedback",
-        "List feedback that nobody has answered; the same as `passdown tell --list`.",
+        "List feedback that nobody has answered; same as `tell --list`.",
         "work.feedback",
     ),
 )

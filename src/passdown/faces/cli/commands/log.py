@@ -155,7 +155,7 @@ def _say_retracted(found: actions.RetractedEvent) -> None:
 @options.json
 @click.pass_context
 def event(context: click.Context, *, as_json: bool) -> None:
-    """Show an event, or retract one; the same as `passdown log`.
+    """Show an event, or retract one; same as `log`.
 
     Without a subcommand, lists the newest events.
     """

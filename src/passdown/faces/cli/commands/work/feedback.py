@@ -9,7 +9,7 @@ from passdown.faces.cli import fact_verbs, options
 @options.usual
 @click.pass_context
 def feedback(context: click.Context, session: str, *, as_json: bool) -> None:
-    """List feedback that nobody has answered; the same as `passdown tell --list`.
+    """List feedback that nobody has answered; same as `tell --list`.
 
     Each is shown with its age, and with who was told. Every brief has it until it is answered: by a later
     turn of its loop, by `passdown answer`, or until you dismiss it.

@@ -12,7 +12,7 @@ from passdown.faces.cli.coordination import say_tasks, say_waiting
 @click.command(short_help="List the tasks you can claim now.")
 @options.json
 def ready(*, as_json: bool) -> None:
-    """List the tasks you can claim now; the same as `passdown task ready`.
+    """List the tasks you can claim now; same as `task ready`.
 
     They stand in the order in which they are claimed. If there is none, prints what the others wait for.
     """
@@ -22,7 +22,7 @@ def ready(*, as_json: bool) -> None:
 @click.command(short_help="List the tasks that wait, and for what.")
 @options.json
 def blocked(*, as_json: bool) -> None:
-    """List the tasks that wait, and for what; the same as `passdown task blocked`.
+    """List the tasks that wait, and for what; same as `task blocked`.
 
     A task waits for other tasks, or for something outside the tracker.
     """
