@@ -44,7 +44,7 @@ def _say_status(found: actions.StatusResult) -> None:
 
 def _describe_handoffs(found: HandoffCount) -> str:
     """Return how many sessions left a record, and how many handoffs there are besides."""
-    given, last_at = found.count - found.sessions, found.handed_over_at
+    given, last_at = found.count - found.sessions, found.handed_over_at if found.sessions else found.last_at
     last = f", the last {minute(last_at)}" if last_at else ""
     recorded = [f"sessions recorded: {found.sessions}"] if found.sessions else []
     return " · ".join([*recorded, f"handoffs: {given}{last}" if given else "handoffs: none"])

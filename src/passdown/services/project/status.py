@@ -38,7 +38,9 @@ class HandoffCount:
     count: Annotated[int, "How many there are."]
     last_at: Annotated[datetime | None, "When the last one was written; None if there is none."]
     sessions: Annotated[int, "How many of them only record a session that ended."] = 0
-    handed_over_at: Annotated[datetime | None, "When the last of the others was written."] = None
+    handed_over_at: Annotated[
+        datetime | None, "When the last of the others was written, if some are not."
+    ] = None
 
 
 @record
@@ -56,11 +58,12 @@ def count_handoffs(workspace: Workspace) -> HandoffCount:
     records = sum(parse_archive_file_name(name) is not None for name in names)
     streams = sum(1 for _ in list_streams(workspace))
     newest = list_handoffs(workspace, 1)
-    given = list_handoffs(workspace, 1, has_sessions=False)
+    sessions = list_sessions(workspace, 0)[1]
+    given = list_handoffs(workspace, 1, has_sessions=False) if sessions else ()
     return HandoffCount(
         count=records + streams,
         last_at=newest[0].at if newest else None,
-        sessions=list_sessions(workspace, 0)[1],
+        sessions=sessions,
         handed_over_at=given[0].at if given else None,
     )
 
