@@ -20,6 +20,7 @@ ACTIONS: Final[Mapping[str, Room]] = MappingProxyType(
         "briefs": _in("handover", "describe_brief show_banner show_brief"),
         "certificates": _in("handover", "certify"),
         "checkpoints": _in("work", "plan_resume plan_validation resume save show validate"),
+        "checkups": _in("project", "check_all"),
         "checks": _in("project", "check_files check_project"),
         "claims": _in("coordination", "claim close"),
         "command_runs": _in("work", "run_lines"),
@@ -33,7 +34,7 @@ ACTIONS: Final[Mapping[str, Room]] = MappingProxyType(
         "guard": _in(
             "coordination", "judge_branch judge_push judge_staged plan_install uninstall write_hooks"
         ),
-        "handoffs": _in("handover", "create create_for_one list_newest resume review show"),
+        "handoffs": _in("handover", "create create_for_one list_newest list_sessions resume review show"),
         "host_ends": _in("sessions", "end_hosted"),
         "imports": _in("log", "carry_out plan_import"),
         "installs": _in("project", "install plan_install plan_uninstall uninstall"),

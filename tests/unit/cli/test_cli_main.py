@@ -31,78 +31,22 @@ Options:
   --version   Show the version and exit.
   -h, --help  Show this message and exit.
 
-Commands:
-  init        Set up Passdown in this project: settings and rules for git.
-  install     Install the plugin into a host; show the changes first.
-  uninstall   Remove the plugin from a host; your own changes stay.
-  start       Start a session, or show the running one; recover sessions that
-              did not end.
-  status      List the sessions, what each is doing, and what to do about
-              stale ones.
-  goal        Set the goal of the session, in one or two sentences.
-  now         Say what you are doing now; one thing at a time.
-  done        Record what is done; without TEXT, your current work is done.
-  next        List the next steps in order, one argument per step.
-  decide      Record a decision; your next one under the same key replaces it.
-  rule-out    Rule something out, and say why, so that nobody tries it again.
-  ask         Record a question that needs an answer.
-  tell        Leave feedback: every brief has it until somebody answers it.
-  answer      Answer a question or feedback; QUESTION is its text or the start
-              of it.
-  note        Write a note to yourself; it stays on this machine.
-  retract     Take back a fact; TEXT is its text, the start of it, a
-              decision's key, or a failed test.
-  observe     Record what a host's transcript and git show about a session.
-  publish     Publish new facts as an event that every checkout can merge.
-  heartbeat   Send a heartbeat, and update the ledger.
-  end         End a session: publish its facts, archive its ledger, and commit
-              if enabled.
-  checkpoint  Save phases of work, and go on from them.
-  context     Save and recall the context of a session.
-  handoff     Hand off work: write a handoff, list handoffs, or resume one.
-  track       Bind a session to a track, unbind it, or finish the track.
-  loop        Work in turns, with a person's feedback between them.
-  feedback    List feedback that nobody has answered.
-  claim       Claim a task: the named ones, or the first that is ready.
-  close       Close a task that the session has; its files are released.
-  reserve     Reserve files before you edit them.
-  renew       Keep reserved files for longer.
-  release     Release reserved files.
-  takeover    Take over a task, or all that an agent holds, from a dead
-              session.
-  guard       Stop commits of files that another session holds.
-  msg         Send a message to other sessions.
-  inbox       Read the messages and handoffs of other sessions.
-  team        Set this project up for a team.
-  task        Add tasks, list them, and change them.
-  preflight   Look at everything that can be in the way before you work.
-  tdd         Show the phases of the test-first cycle, or say that one begins.
-  gate        Judge the gates of the session's track.
-  ready       List the tasks that can be claimed now.
-  blocked     List the tasks that wait, and what they wait for.
-  sync        Let the tracker exchange tasks with others.
-  result      Apply what subagents returned, once.
-  synthesize  Merge all events into the view; optionally archive and commit.
-  brief       Print what a starting session must know, within a budget.
-  certify     Prove that no fact was lost.
-  log         List published events, newest first.
-  search      Search ledgers, archives, events, streams and loops.
-  check       Check ledgers, events and other documents for problems.
-  archive     Verify what is archived, and remove old copies.
-  event       Show an event, or retract one.
-  view        Show the view, list what it leaves out, or verify it.
-  format      List the document formats; show a schema or an example.
-  migrate     Import a `current.md` that Passdown did not make.
-  pause       Pause Passdown in this project: nothing runs automatically until
-              `unpause`.
-  unpause     Resume Passdown in this project after a pause.
-  metrics     Sum up what was recorded here: recoveries, conflicts, old
-              handoffs.
-  doctor      Find problems with the project as a whole, and fix what is safe
-              to fix.
+Everyday       status  brief  search  log  handoff  tell
+Record         goal  now  done  next  decide  rule-out  ask  answer  note
+               retract
+Sessions       start  end
+Set up         init  install  uninstall  doctor  pause  unpause
+Work together  task  claim  close  reserve  release  takeover  msg  inbox
+               guard  team
+Workflow       track  gate  tdd  loop  checkpoint  preflight
+Documents      synthesize  view  check  format  certify  migrate
 
-  Run `passdown COMMAND --help` for more about a command.
+  One command: `passdown COMMAND --help`. All of them: `passdown help --all`.
 """
+FURTHER = (
+    "help heartbeat observe publish renew result sync context metrics archive event ready blocked feedback"
+)
+"""What stands behind `--all` alone."""
 
 
 @pytest.fixture
@@ -144,8 +88,65 @@ def test_help_is_data(command: Caller, option: str) -> None:
     assert command(option) == Done(0, HELP, "")
 
 
+def test_the_first_page_fits_a_small_terminal() -> None:
+    lines = HELP.splitlines()
+
+    assert len(lines) <= 38  # with a line about the project above it, 40
+    assert max(map(len, lines)) <= 80
+
+
+def test_every_command_stands_once_in_a_group_or_behind_all() -> None:
+    page = HELP[HELP.index("Everyday") : HELP.index("\n  One command")]
+    names = " ".join(line[15:] for line in page.splitlines()).split()
+
+    assert [*names, *FURTHER.split()] == list(verbs.VERBS)
+    assert len(set(verbs.VERBS)) == len(names) + len(FURTHER.split())
+
+
+def test_help_all_lists_every_command_with_its_sentence_by_group(command: Caller) -> None:
+    done = command("help", "--all")
+
+    found: dict[str, list[str]] = {}
+    for line in done.out.splitlines():
+        if line and not line.startswith(" "):
+            found[line.removesuffix(":")] = []
+        elif line and not line.startswith("   "):
+            found[list(found)[-1]].append(line.split()[0])
+    wanted: dict[str, list[str]] = {}
+    for verb in verbs.VERBS.values():
+        wanted.setdefault(verb.group.value, []).append(verb.name)
+    words = " ".join(done.out.split())
+    assert (done.code, done.err, found) == (0, "", wanted)
+    assert all(" ".join(f"{verb.name} {verb.help}".split()) in words for verb in verbs.VERBS.values())
+    assert list(wanted)[-1] == "Further"
+
+
+@pytest.mark.parametrize("words", [["decide"], ["task", "add"], ["view"]])
+def test_help_of_a_command_is_what_its_own_option_prints(command: Caller, words: list[str]) -> None:
+    assert command("help", *words) == command(*words, "--help")
+
+
+def test_help_alone_is_the_first_page(command: Caller) -> None:
+    assert command("help") == Done(0, HELP, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (["chek"], "there is no command chek; did you mean check?", "`passdown --help` lists the commands"),
+        (["task", "ad"], "there is no command task ad", "`passdown task --help` lists the commands"),
+        (["goal", "x"], "there is no command goal x", "`passdown goal --help` shows the usage"),
+        (["goal", "--all"], "give either a command or --all", "`passdown help --all` lists every command"),
+    ],
+)
+def test_help_of_what_is_no_command_says_so(
+    command: Caller, words: list[str], message: str, hint: str
+) -> None:
+    assert command("help", *words) == Done(2, "", f"passdown: {message}\n  hint: {hint}\n")
+
+
 def test_without_a_command_there_is_help_on_stderr(command: Caller) -> None:
-    assert command() == Done(2, "", HELP)
+    assert command() == Done(2, "", f"Not set up here. Run `passdown init`.\n\n{HELP}")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +256,7 @@ def test_a_row_names_a_function_that_takes_what_its_call_gives() -> None:
     for verb in verbs.VERBS.values():
         if not verb.does:
             continue
-        of_team = verb.group is verbs.Group.TEAM
+        of_team = verb.group is verbs.Group.TOGETHER
         module = fact_verbs if verb.kind else task_verbs if of_team else lifecycle
         function = getattr(module, verb.does)
         given = {one.name for one in verb.arguments} | {one.parameter for one in verb.options}
@@ -326,7 +327,8 @@ def test_a_new_verb_that_states_a_fact_is_one_row(command: Caller, monkeypatch: 
     assert command("learn", "it rains") == Done(0, "feedback: it rains\n", "")
     assert json.loads(command("learn", "it rains", "--json").out)["kind"] == "feedback"
     assert command("learn", "--", "-5 °C") == Done(0, "feedback: -5 °C\n", "")
-    assert "  learn       Write down what was learned.\n" in command("--help").out
+    assert "  learn       Write down what was learned.\n" in command("help", "--all").out
+    assert "retract  learn\n" in command("--help").out
     assert command("learn", "--help").out.startswith("Usage: passdown learn [OPTIONS] TEXT\n")
     assert command("lern").err.startswith("passdown: there is no command lern; did you mean learn?\n")
 

@@ -34,7 +34,7 @@ VARYING: Final = frozenset({"age", "expires", "left", "sent"})
 """Numbers that depend on the moment: the engine has a clock of its own."""
 PROGRAM: Final = re.compile(r"(?<=\")[^\"]*passdown hook")
 """Where the program is installed."""
-SILENT: Final = frozenset({"guard install", "guard uninstall", "task export"})
+SILENT: Final = frozenset({"guard install", "guard uninstall", "help", "task export"})
 """Commands without `--json`."""
 TASKS: Final = '{"id": "t-9", "title": "Document the store"}\n'
 TRANSCRIPT: Final = '{"type": "user", "message": {"role": "user", "content": "Add a login page"}}\n'
@@ -196,11 +196,22 @@ passdown pause
 passdown unpause
 passdown metrics
 passdown doctor
+passdown doctor --all
+passdown log show ev-00000000deadbeef
+passdown log retract ev-00000000deadbeef
+passdown tell "The header is wrong" --session T-birch
+passdown tell --list --session T-birch
+passdown answer "The header is wrong" --dismiss --session T-birch
+passdown task add "Release the form" --id t-4
+passdown claim t-4 --session T-birch
+passdown reserve docs/ --session T-birch
+passdown release t-4 docs/ --session T-birch
 passdown guard
 passdown team init --yes
 passdown team migrate
 passdown uninstall claude --yes
 passdown end --session T-birch
+passdown log --sessions
 passdown nonsense
 """
 

@@ -71,7 +71,7 @@ def test_a_kind_of_fact_is_one_row(run: Run) -> None:
     run("retract", "Disks fill up")
 
     ledger = Path(json.loads(run("status", "--json"))["sessions"][0]["ledger"])
-    assert "Name a risk." in run("--help")
+    assert "Name a risk." in run("help", "--all")
     assert "Risks:\n> The cache may be poisoned\n" in run("brief")
     run("publish")
     event = json.loads(run("log", "--json"))["events"][0]["data"]

@@ -160,6 +160,8 @@ def test_handoffs_are_listed_with_age_and_status(command: Caller, monkeypatch: p
     data = json.loads(command("handoff", "list", "--json", "-n", "1").out)
     assert [(one["name"], one["at"]) for one in data["handoffs"]] == [("auth", "2026-01-11T12:00:00Z")]
     assert command("handoff").out == done.out
+    command("end")
+    assert command("handoff", "list").out == done.out
 
 
 def test_show_prints_a_handoff_as_it_is(command: Caller) -> None:

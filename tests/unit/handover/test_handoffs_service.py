@@ -15,6 +15,7 @@ from passdown.services.handover.handoffs import (
     create_handoff,
     find_handoff,
     list_handoffs,
+    list_sessions,
     resume_handoff,
     review_handoff,
 )
@@ -186,6 +187,25 @@ def test_handoffs_are_listed_the_newest_first() -> None:
     ]
     assert found[0].goal == "sign in"
     assert list_handoffs(place.project, 1) == found[:1]
+    assert list_handoffs(place.project, 10, has_sessions=False) == [*found[:3], found[4]]
+    assert list_sessions(place.project, 10) == ([found[3]], 0)
+
+
+def test_the_records_of_ended_sessions_are_listed_apart_and_earlier_ones_counted() -> None:
+    place = make_place()
+    for name in (
+        "2026-01-01-00-00-stale",
+        "2026-01-02-00-00-session-end-amber-00000001",
+        "2026-01-03-00-00-idle",
+    ):
+        place.write("# Session Handoff\n", f"conductor/sessions/archive/{name}.md")
+
+    names = [one.name for one in list_sessions(place.project, None)[0]]
+
+    assert names == ["2026-01-02-00-00-session-end-amber-00000001", "2026-01-01-00-00-stale"]
+    assert list_sessions(place.project, 1)[1] == 1
+    handoffs = list_handoffs(place.project, 1, has_sessions=False)
+    assert [one.name for one in handoffs] == ["2026-01-03-00-00-idle"]
 
 
 def test_a_record_without_status_and_date_is_listed_by_its_name() -> None:

@@ -663,3 +663,66 @@ def test_costs_are_summed_up_from_all_places(command: Caller, project: Project) 
     answer = json.loads(command("doctor", "--cost", "--json").out)
     jsonschema.validate(answer, COST)
     assert (answer["skipped"], [one["what"] for one in answer["costs"]]) == (1, ["prompt", "start"])
+
+
+# --- every check --------------------------------------------------------------------------------------
+
+
+def test_all_says_in_a_line_what_came_of_each_check(command: Caller, project: Project) -> None:
+    command("init", "--yes")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--message=Set up")
+    command("start", "--nickname", "amber")
+    command("goal", "Fix the login")
+    command("end")
+    command("synthesize")
+
+    done = command("doctor", "--all")
+
+    first, *rest = done.out.splitlines()
+    assert re.fullmatch(r"passdown certify         [1-9][0-9]* facts?, no problems", first)
+    assert [" ".join(line.split()) for line in rest] == [
+        "passdown check 5 documents, no problems",
+        "passdown doctor no problems",
+        "passdown view verify 1 event, no problems",
+        "passdown archive verify 0 archived events, no problems",
+    ]
+    assert (done.code, done.err) == (0, "passdown: no problems found\n")
+
+
+def test_all_ends_as_the_worst_check_does(command: Caller, project: Project) -> None:
+    command("init", "--yes")
+    event = put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
+    command("synthesize")
+    put_event(project.folder, "2026-01-10T14:03:52Z", now="Merge it")
+
+    old = command("doctor", "--all", "--json")
+    steps = {one["command"]: one for one in json.loads(old.out)["steps"]}
+    assert steps["passdown view verify"]["exit_code"] == command("view", "verify").code == 4
+    assert json.loads(old.out)["exit_code"] == old.code == max(one["exit_code"] for one in steps.values())
+    assert "the view is outdated\n" in command("doctor", "--all").out
+
+    put(project.folder, f"{EVENTS}/2026-01-09T00-00-00.000Z_x.md", "---\nts: no time\n---\n")
+    bad = command("doctor", "--all")
+    assert event.id
+    assert (bad.code, command("check").code) == (1, 1)
+    assert re.search(r"^passdown check +[0-9]+ documents?, 1 problem", bad.out, re.MULTILINE)
+    assert re.search(r"^passdown: [1-5] of 5 checks did not pass\n  hint: ", bad.err, re.MULTILINE)
+
+
+def test_a_check_that_cannot_be_made_stops_no_other(command: Caller, project: Project) -> None:
+    (project.folder / "passdown.toml").write_text("[", encoding="utf-8")
+
+    done = command("doctor", "--all")
+
+    lines = done.out.splitlines()
+    assert done.code == command("certify").code == 2
+    assert [" not done: " in line for line in lines] == [True, True, False, True, True]
+    assert lines[2].startswith("passdown doctor          1 problem")
+
+
+@pytest.mark.parametrize("option", ["--fix", "--cost"])
+def test_all_is_not_combined(command: Caller, option: str) -> None:
+    assert command("doctor", "--all", option) == Done(
+        2, "", f"passdown: --all and {option} cannot be combined\n  hint: remove one of them\n"
+    )

@@ -188,7 +188,7 @@ def test_a_status_tells_ledger_age_handoffs_and_index(day: Day) -> None:
 
     assert done.out.splitlines()[2:5] == [
         "    ledger: updated 7 min ago",
-        "handoffs: 3, the last 2026-01-11 12:04Z",
+        "sessions recorded: 1 · handoffs: 2, the last 2026-01-11 12:04Z",
         "search index: behind; the next search reads 4 files",
     ]
     assert max(map(len, done.out.splitlines())) <= 80

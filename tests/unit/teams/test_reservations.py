@@ -5,6 +5,8 @@ from pathlib import Path
 import click
 import pytest
 
+from passdown.actions.coordination import reservations
+from passdown.core.coordination.leases import TASK, Lost
 from passdown.core.hosts.persons import Ancestor
 from passdown.engines.files.journals import FileJournals
 from passdown.engines.sqlite.coordination_database import CoordinationDatabase
@@ -82,6 +84,79 @@ def test_a_released_file_cannot_be_released_again(team: Team) -> None:
 
     assert (done["outcome"], done["refused"]["fence"]) == ("lost", 0)
     assert "does not hold a.py" in team.run("amber", "release", "a.py").err
+
+
+def test_tasks_are_released_by_their_ids_beside_files(team: Team) -> None:
+    one, two = team.add("one"), team.add("two")
+    team.run("amber", "claim", one, two)
+    team.run("amber", "reserve", "a.py", "b.py")
+
+    assert team.run("amber", "release", one, "a.py").out == f"released: a.py\ngave back {one} one\n"
+
+    account = team.account("amber")
+    assert (list(account.claims), list(account.reservations)) == ([two], ["b.py"])
+    assert team.run("birch", "claim", one).code == 0
+    found = team.ask("amber", "release", two)
+    assert found == {"version": 1, "outcome": "released", "resources": [], "tasks": [two], "queued": []}
+    assert list(team.account("amber").reservations) == ["b.py"]
+
+
+def test_without_arguments_no_task_is_released(team: Team) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+    team.run("amber", "reserve", "a.py")
+
+    assert team.run("amber", "release").out == "released: a.py\n"
+    assert list(team.account("amber").claims) == [one]
+
+
+def test_a_word_that_is_a_task_and_a_path_is_a_path(team: Team) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+    team.run("amber", "reserve", one)
+
+    assert team.run("amber", "release", one).out == f"released: {one}\n"
+    assert list(team.account("amber").claims) == [one]
+    lost = team.run("amber", "release", one, "--literal")
+    assert (lost.code, lost.out) == (3, "")
+    assert team.run("amber", "release", one).out == f"gave back {one} one\n"
+
+
+def test_nothing_is_given_back_if_a_file_is_not_held(team: Team) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+
+    done = team.run("amber", "release", one, "a.py")
+
+    assert (done.code, done.out) == (3, "")
+    assert "does not hold a.py" in done.err
+    assert list(team.account("amber").claims) == [one]
+    assert team.run("birch", "release", one).code == 3
+
+
+def test_a_task_that_the_tracker_is_told_of_later_is_queued(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+    monkeypatch.setattr(reservations, "give_back_task", lambda *_: None)
+
+    assert team.run("amber", "release", one).out == (
+        f"Queued: the next command that reaches the tracker gives {one} back\n"
+    )
+    assert team.ask("amber", "release", one)["queued"] == [one]
+
+
+def test_a_task_that_the_session_lost_is_not_given_back(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = team.add("one")
+    team.run("amber", "claim")
+    lost = Lost(kind=TASK, name=one, fence=1)
+    monkeypatch.setattr(reservations, "give_back_task", lambda *_: lost)
+
+    done = team.run("amber", "release", one)
+
+    assert (done.code, done.out) == (3, "")
+    assert f"no longer holds {one} under fence 1" in done.err
 
 
 def test_reserving_everything_wants_a_word(team: Team) -> None:

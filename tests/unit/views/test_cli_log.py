@@ -215,3 +215,77 @@ def test_an_event_that_vanishes_while_it_is_listed_says_nothing(
     monkeypatch.setattr(FileEventLog, "files", lambda self, folder: {})  # noqa: ARG005 - as the port has it
 
     assert command("event", "show", event.id or "").code == 1
+
+
+# --- sessions that ended ------------------------------------------------------------------------------
+
+
+def test_sessions_that_ended_are_listed_newest_first(
+    command: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command("log", "--sessions") == Done(0, "", "passdown: no session has ended yet\n")
+    for name, at in (("amber", "2026-01-11T12:00:00Z"), ("birch", "2026-01-11T13:00:00Z")):
+        stop_clock(monkeypatch, at)
+        command("start", "--nickname", name, "--fresh")
+        command("goal", f"Goal of {name}")
+        command("end")
+    command("handoff", "create", "--stream", "auth")
+    stop_clock(monkeypatch, "2026-01-11T15:00:00Z")
+
+    done = command("log", "--sessions")
+
+    first, about, second, *rest = done.out.splitlines()
+    assert first.startswith("2026-01-11-13-00-session-end-birch-")
+    assert first.endswith("  complete, 2 h ago")
+    assert about == "    Goal of birch"
+    assert second.startswith("2026-01-11-12-00-session-end-amber-")
+    assert (rest, done.err) == (["    Goal of amber"], "")
+    few = command("log", "--sessions", "-n", "1")
+    assert few.out.splitlines() == [first, about]
+    assert few.err == ("passdown: and 1 earlier\n  hint: --all lists every session, -n N the newest N\n")
+    assert command("log", "--sessions", "--all") == done
+    answer = json.loads(command("log", "--sessions", "--json").out)
+    assert [one["goal"] for one in answer["sessions"]] == ["Goal of birch", "Goal of amber"]
+    assert (answer["earlier"], answer["sessions"][0]["at"]) == (0, "2026-01-11T13:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (
+            ["--sessions", "--agent", "amber"],
+            "--sessions lists every session; it cannot be filtered",
+            "remove the filter",
+        ),
+        (
+            ["--agent", "amber", "show", "ev-1"],
+            "only the list of events can be filtered",
+            "write `passdown log show ID`",
+        ),
+        (
+            ["-n", "1", "retract", "ev-1"],
+            "only the list of events can be filtered",
+            "write `passdown log retract ID`",
+        ),
+    ],
+)
+def test_what_filters_events_goes_with_nothing_else(
+    command: Caller, words: list[str], message: str, hint: str
+) -> None:
+    assert command("log", *words) == Done(2, "", f"passdown: {message}\n  hint: {hint}\n")
+
+
+# --- one event ----------------------------------------------------------------------------------------
+
+
+def test_the_log_shows_and_retracts_an_event_as_the_old_command_does(
+    command: Caller, project: Project
+) -> None:
+    name = put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR").id or ""
+
+    assert command("log", "show", name[:8]) == command("event", "show", name[:8])
+    assert "Create the PR" in command("log", "show", name).out
+    assert json.loads(command("log", "--json", "show", name).out)["event"]["id"] == name
+    done = command("log", "retract", name, "--because", "a mistake")
+    assert done.out.startswith(f"event {name} is retracted by event ev-")
+    assert command("event", "retract", name).err == f"passdown: event {name} is already retracted\n"

@@ -1,15 +1,22 @@
 """Reserve files, renew and release them, and take over what a dead session holds."""
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.actions.answers import HIDDEN, INLINE
 from passdown.actions.callers import Caller, need_person, need_session
 from passdown.actions.work.preflight import choose_session
-from passdown.core.coordination.leases import Grant, Granted, Held, Lost, Released
+from passdown.core.coordination.leases import Grant, Granted, Held, Lost
+from passdown.core.coordination.path_words import find_held
 from passdown.records import record
 from passdown.services.coordination import path_words
 from passdown.services.coordination import reservations as services
+from passdown.services.coordination.claims import give_back_task
+
+if TYPE_CHECKING:
+    from passdown.core.sessions.session_facts import Account
+
+_RELEASED: Final = "released"
 
 
 @record
@@ -24,9 +31,11 @@ class ReserveRequest:
 
 @record
 class HeldFilesRequest:
-    """Files that the session has reserved."""
+    """What the session holds: files that it has reserved, and for `release` its tasks, too."""
 
-    words: Annotated[tuple[str, ...], "Paths and patterns, as they were typed; empty for all."] = ()
+    words: Annotated[
+        tuple[str, ...], "Paths, patterns and tasks, as they were typed; empty for all files."
+    ] = ()
     is_literal: Annotated[bool, "Whether each word is a name, whatever characters it has."] = False
 
 
@@ -82,6 +91,16 @@ class ReleasedFiles:
 
 
 @record
+class ReleasedHoldings:
+    """Files that were released, and tasks that were given back."""
+
+    files: Annotated[ReleasedFiles, "The files.", INLINE]
+    tasks: Annotated[tuple[str, ...], "The tasks that others may claim now."]
+    queued: Annotated[tuple[str, ...], "The tasks that the tracker is told of by a later command."]
+    titles: Annotated[Mapping[str, str], "What the tasks are called.", HIDDEN]
+
+
+@record
 class RefusedLease:
     """A refusal; nothing was changed."""
 
@@ -114,15 +133,44 @@ def renew(caller: Caller, request: HeldFilesRequest) -> GrantedLeases | RefusedL
     return _grant(services.renew_reservations(caller.workspace, account, named), "renewed")
 
 
-def release(caller: Caller, request: HeldFilesRequest) -> ReleasedFiles | RefusedLease:
-    """Release the named reservations, or all."""
-    understood = _understand(caller, request.words, is_literal=request.is_literal)
+def release(caller: Caller, request: HeldFilesRequest) -> ReleasedFiles | ReleasedHoldings | RefusedLease:
+    """Release the named reservations and give back the named tasks; without words, release all files."""
     account = need_session(caller)
-    named = path_words.choose_held(account.reservations, understood)
-    outcome = services.release_files(caller.workspace, account, named)
-    if isinstance(outcome, Released):
-        return ReleasedFiles(outcome="released", resources=tuple(one.name for one in outcome.resources))
-    return _refuse(outcome)
+    tasks = _find_tasks(caller, account, request)
+    words = tuple(word for word in request.words if word not in tasks)
+    files = ReleasedFiles(outcome=_RELEASED, resources=())
+    if words or not tasks:
+        understood = _understand(caller, words, is_literal=request.is_literal)
+        named = path_words.choose_held(account.reservations, understood)
+        outcome = services.release_files(caller.workspace, account, named)
+        if isinstance(outcome, Lost):
+            return _refuse(outcome)
+        files = ReleasedFiles(outcome=_RELEASED, resources=tuple(one.name for one in outcome.resources))
+    return _give_back(caller, account, tasks, files) if tasks else files
+
+
+def _find_tasks(caller: Caller, account: "Account", request: HeldFilesRequest) -> Sequence[str]:
+    """Return the words that are tasks of the session; one that is a reservation of it, too, is a path."""
+    words = () if request.is_literal else tuple(dict.fromkeys(request.words))
+    named = [word for word in words if word in account.claims]
+    understood = _understand(caller, tuple(named), is_literal=False)
+    held = account.reservations
+    return [one.word for one in understood if not find_held((*one.patterns, *one.other), held)]
+
+
+def _give_back(
+    caller: Caller, account: "Account", tasks: Sequence[str], files: ReleasedFiles
+) -> ReleasedHoldings | RefusedLease:
+    """Let others claim tasks; their files stay reserved."""
+    titles: dict[str, str] = {}
+    for task in tasks:
+        found = give_back_task(caller.workspace, account, task)
+        if isinstance(found, Lost):
+            return _refuse(found)
+        if found is not None:
+            titles[task] = found.task.title
+    queued = tuple(task for task in tasks if task not in titles)
+    return ReleasedHoldings(files=files, tasks=tuple(titles), queued=queued, titles=titles)
 
 
 def take_over(caller: Caller, request: TakeoverRequest) -> GrantedLeases | RefusedLease:

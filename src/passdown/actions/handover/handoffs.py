@@ -61,6 +61,15 @@ class HandoffList:
 
 
 @record
+class SessionRecords:
+    """The records that sessions left when they ended."""
+
+    sessions: Annotated[Sequence[services.ListedHandoff], "The newest first.", HANDOFF]
+    earlier: Annotated[int, "How many earlier ones there are."]
+    now: Annotated[datetime, "When they were listed.", HIDDEN]
+
+
+@record
 class ShownHandoff:
     """A handoff as it was written."""
 
@@ -140,8 +149,15 @@ def create_for_one(caller: Caller, request: "AddressedRequest") -> SentHandoff:
 
 
 def list_newest(caller: Caller, limit: int) -> HandoffList:
-    """List the newest handoffs."""
-    return HandoffList(handoffs=services.list_handoffs(caller.workspace, limit), now=caller.workspace.now())
+    """List the newest handoffs, without the records of sessions that only ended."""
+    found = services.list_handoffs(caller.workspace, limit, has_sessions=False)
+    return HandoffList(handoffs=found, now=caller.workspace.now())
+
+
+def list_sessions(caller: Caller, limit: int | None) -> SessionRecords:
+    """List the newest records of ended sessions, or all."""
+    sessions, earlier = services.list_sessions(caller.workspace, limit)
+    return SessionRecords(sessions=sessions, earlier=earlier, now=caller.workspace.now())
 
 
 def show(caller: Caller, name: str) -> ShownHandoff:

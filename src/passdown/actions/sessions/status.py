@@ -26,7 +26,13 @@ from passdown.services.handover.context_usage import read_level
 from passdown.services.handover.degradation import read_degradation
 from passdown.services.log.commits import count_files
 from passdown.services.operations.waiting import find_waiting
-from passdown.services.project.status import HandoffCount, IndexState, count_handoffs, find_index_state
+from passdown.services.project.status import (
+    HandoffCount,
+    IndexState,
+    count_handoffs,
+    count_questions,
+    find_index_state,
+)
 from passdown.services.sessions.decisions import read_contested
 from passdown.services.sessions.journals import name_now, read_accounts, read_open
 from passdown.services.sessions.liveness import is_live, show_place
@@ -47,6 +53,7 @@ class StatusRequest:
     """What the status should include."""
 
     shows_all: Annotated[bool, "Whether to include ended sessions."] = False
+    counts_questions: Annotated[bool, "Whether to count the open questions."] = False
 
 
 def _tell_context(found: ContextReading | None) -> dict[str, object] | None:
@@ -156,7 +163,11 @@ class StatusResult:
     """The state of the project at a glance."""
 
     sessions: Annotated[tuple[SessionStatus, ...], "The sessions."]
-    handoffs: Annotated[HandoffCount, "How many handoffs there are.", members(last_at=SECONDS)]
+    handoffs: Annotated[
+        HandoffCount,
+        "How many handoffs there are.",
+        members(last_at=SECONDS, sessions=HIDDEN, handed_over_at=HIDDEN),
+    ]
     index: Annotated[IndexState, "How the search index compares with the files.", INDEX_STATE]
     paused_by: Annotated[str | None, "What pauses Passdown here."]
     uncommitted: Annotated["UncommittedFiles | None", "The files that are not committed yet."]
@@ -168,6 +179,7 @@ class StatusResult:
     contested: Annotated[Sequence[Sequence[Fact]], "Decisions that contradict each other.", CONTESTED]
     counted: Annotated[str, "How many files of each kind are not committed yet.", HIDDEN]
     waiting: Annotated[Sequence[SharedOperation], "The changes queued for the tracker.", HIDDEN]
+    questions: Annotated[int, "How many questions are open, if they were to be counted.", HIDDEN]
     now: Annotated[datetime, "When this was read.", HIDDEN]
 
 
@@ -197,6 +209,7 @@ def status(caller: Caller, request: StatusRequest) -> StatusResult:
         contested=read_contested(workspace),
         counted=counted,
         waiting=waiting,
+        questions=count_questions(workspace) if request.counts_questions else 0,
         now=workspace.now(),
     )
 

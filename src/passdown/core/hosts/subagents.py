@@ -4,10 +4,14 @@ from types import MappingProxyType
 from typing import Final
 
 from passdown.core.hosts.tracker_commands import PROGRAM, VALUED, find_verb
+from passdown.core.lazy_regex import pattern
 from passdown.core.shell_commands import find_programs
 
 _OURS: Final = "passdown"
 _OUR_VERBS: Final = frozenset({"claim", "close", "task", "takeover", "handoff", "result apply"})
+_RELEASE: Final = "release"
+_TASK: Final = pattern(r"[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*(?:\.[0-9]+)*")
+"""What may be the id of a task; a file or folder of such a name can be written with a `/`."""
 _READ_ONLY: Final = frozenset({"show", "ready", "list", "blocked", "version", "help"})
 _VALUED: Final = MappingProxyType({_OURS: frozenset[str](), PROGRAM: VALUED})
 """The options before a verb that take the next word as their value."""
@@ -22,7 +26,7 @@ def find_coordination(command: str) -> str:
     """Return the first program and verb in a command that a subagent must not run, or "" if there is none.
 
     1. The tracker: all verbs except those that only read.
-    2. Passdown: the verbs that change who works on what.
+    2. Passdown: the verbs that change who works on what, also `release` with a word that may be a task.
     3. Help, and a program without a verb, may always run.
     """
     for program in find_programs(command):
@@ -31,6 +35,8 @@ def find_coordination(command: str) -> str:
         if verb == "result":  # showing one is reading
             verb = " ".join(words[words.index(verb) :][:2])
         is_refused = verb not in _READ_ONLY if name == PROGRAM else verb in _OUR_VERBS  # 1, 2
+        if name == _OURS and verb == _RELEASE:
+            is_refused = any(_TASK.fullmatch(word) for word in words[words.index(verb) + 1 :])
         if verb and is_refused:
             return f"{name} {verb}"
     return ""

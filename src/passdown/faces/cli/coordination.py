@@ -93,3 +93,8 @@ def read_seconds(text: str, option: str, unit: str = "") -> float:
             f"{option}: `{text}` is not a valid duration", hint="use a duration like 90s, 10m, 2h or 1d"
         )
     return seconds
+
+
+def say_queued(task: str) -> None:
+    """Say that a task is given back as soon as the tracker answers."""
+    output.say(f"Queued: the next command that reaches the tracker gives {task} back")

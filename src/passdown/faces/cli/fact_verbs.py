@@ -2,17 +2,21 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from passdown.actions.answers import Answered
 from passdown.actions.sessions import facts
 from passdown.core.facts import ADD
 from passdown.core.kinds import FactKind
+from passdown.core.safe_text import one_line
 from passdown.core.sessions.ledger_sync import NewFact, make_rule, mark_unconfirmed
 from passdown.core.times import age_words
 from passdown.errors import PassdownError, UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
+
+if TYPE_CHECKING:  # few facts are feedback
+    from passdown.actions.work.feedback import FeedbackResult
 
 _ONCE: Final = "done, never to be repeated"
 
@@ -84,9 +88,57 @@ def ask_question(kind: FactKind, /, *, text: str, unconfirmed: bool, session: st
     return state_fact(kind, text=said, session=session, as_json=as_json)
 
 
-def answer_question(kind: FactKind, /, *, question: str, text: str, session: str, as_json: bool) -> int:
-    """Answered a question or feedback; say so if the answer was kept as a comment on a gate."""
+def tell_feedback(kind: FactKind, /, *, text: str, lists: bool, session: str, as_json: bool) -> int:
+    """Record feedback, or list what nobody has answered."""
+    if not lists:
+        return state_fact(kind, text=text, session=session, as_json=as_json)
+    if text:
+        raise UsageError("give either a text or --list", hint='say it like `passdown tell "TEXT"`')
+    list_feedback(session, as_json=as_json)
+    return 0
+
+
+def list_feedback(session: str, *, as_json: bool) -> None:
+    """List the feedback that nobody has answered."""
+    from passdown.actions.work.feedback import list_all  # few facts are feedback
+
+    show(call(list_all, None, session), _say_feedback, as_json=as_json)
+
+
+def _say_feedback(found: "FeedbackResult") -> None:
+    if not found.feedback:
+        output.say("No open feedback.")
+        return
+    for one in found.feedback:
+        told = f"shown to {', '.join(one.told)}" if one.told else "not shown to an agent yet"
+        output.say(f"{one.id}  {age_words(found.now - one.at)} ago, {told}")
+        output.say(output.wrapped(one_line(" ".join(one.text.split())), "  ", "  "))
+        if one.ledger:
+            output.say(f"  in {one.ledger}")
+    by_turn = ", or with a turn of its loop" if any(one.ledger for one in found.feedback) else ""
+    output.say(f'Answer it: `passdown answer "START OF IT" "TEXT"`{by_turn}.')
+
+
+def dismiss_feedback(text: str, session: str, *, as_json: bool) -> None:
+    """Dismiss feedback, by its id or how it begins."""
+    from passdown.actions.work.feedback import dismiss  # few facts are feedback
+
+    answer = call(dismiss, text, session)
+    show(answer, lambda found: output.say(f"dismissed: {one_line(found.text)}"), as_json=as_json)
+
+
+def answer_question(
+    kind: FactKind, /, *, question: str, text: str, dismiss: bool, session: str, as_json: bool
+) -> int:
+    """Answer a question or feedback, or dismiss feedback; say so if the answer was kept as a comment."""
     del kind
+    if dismiss:
+        if text:
+            raise UsageError("--dismiss takes no TEXT", hint="leave out the text, or leave out --dismiss")
+        dismiss_feedback(question, session, as_json=as_json)
+        return 0
+    if not text.strip():
+        raise UsageError("answer needs a text", hint="write a short sentence in quotes")
     answer = call(facts.answer, facts.AnswerRequest(question=question, text=text), session)
     found = answer.result
     if not isinstance(found, facts.KeptComment):

@@ -2,9 +2,9 @@
 
 import shlex
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from passdown.core.facts import Fact
 from passdown.core.safe_text import one_line
@@ -12,6 +12,9 @@ from passdown.core.statements import CONTRADICTION
 from passdown.core.times import age_words, render_millis
 from passdown.faces.cli import output
 from passdown.ports.index import EventLocation
+
+if TYPE_CHECKING:  # few commands list handoffs
+    from passdown.services.handover.handoffs import ListedHandoff
 
 _WIDEST: Final = 100
 _NARROWEST: Final = 40
@@ -47,6 +50,16 @@ def cut(text: str, columns: int) -> str:
         room -= size
         taken += 1
     return f"{line[:taken].rstrip()}…"
+
+
+def list_records(found: "Sequence[ListedHandoff]", now: datetime, *, has_kinds: bool = True) -> Iterator[str]:
+    """Yield the lines of handoffs or of sessions that ended: name, status and age, and what it is about."""
+    for one in found:
+        age = f"{age_words(now - one.at)} ago" if one.at else "no date"
+        about = ", ".join([*([one.kind] if has_kinds else []), one.status or "no status", age])
+        yield cut(f"{one.name}  {about}", width())
+        if one.goal:
+            yield f"    {cut(one.goal, width() - 4)}"
 
 
 def say_difference(text: str) -> None:

@@ -39,7 +39,7 @@ again = click.option(
 yes = click.option("--yes", is_flag=True, help="Do not ask. Needed without a terminal.")
 write = click.option("--yes", is_flag=True, help="Write without asking. Needed without a terminal.")
 run_test = click.option(
-    "--run-test", is_flag=True, help="Run the recorded test, without a shell, if you agree."
+    "--run-test", is_flag=True, help="Run the recorded test, without a shell, once you agree."
 )
 
 

@@ -13,7 +13,7 @@ from passdown.core.work.operations import SharedOperation
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import contested_lines, cut, minute, settling_hint, width
-from passdown.services.project.status import IndexHealth, IndexState
+from passdown.services.project.status import HandoffCount, IndexHealth, IndexState
 
 _WAIT: Final = "wait"
 """The choice that changes nothing about a stale session."""
@@ -39,15 +39,21 @@ def _say_status(found: actions.StatusResult) -> None:
         _say_tracker(found.tracker)
     _say_outbox(found.waiting, found.now)
     _say_contested(found.contested, found.now)
-    last_at = found.handoffs.last_at
-    last = f", the last {minute(last_at)}" if last_at else ""
-    output.say(f"handoffs: {found.handoffs.count}{last}" if found.handoffs.count else "handoffs: none")
+    output.say(_describe_handoffs(found.handoffs))
     if found.index.health in {IndexHealth.BEHIND, IndexHealth.UNUSABLE}:  # else it is current or not in use
         output.say(say_index(found.index))
     if files := found.uncommitted:
         output.say(output.wrapped(f"{found.counted} not committed yet: {files.reason}", "", "  "))
         if files.hint:
             output.note_hint(files.hint)
+
+
+def _describe_handoffs(found: HandoffCount) -> str:
+    """Return how many sessions left a record, and how many handoffs there are besides."""
+    given, last_at = found.count - found.sessions, found.handed_over_at if found.sessions else found.last_at
+    last = f", the last {minute(last_at)}" if last_at else ""
+    recorded = [f"sessions recorded: {found.sessions}"] if found.sessions else []
+    return " · ".join([*recorded, f"handoffs: {given}{last}" if given else "handoffs: none"])
 
 
 def _say_session(one: actions.SessionStatus, now: datetime) -> None:

@@ -1,7 +1,7 @@
 """The command-line parser, built from the table of verbs."""
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 import click
@@ -16,6 +16,9 @@ if TYPE_CHECKING:  # few commands change what sessions share
 _TEXTS: Final = "texts"
 _WIDEST: Final = 100
 _NARROWEST: Final = 50
+_USUAL: Final = 78
+_TITLES: Final = 15
+"""The width of the column that has the titles of the groups."""
 
 
 class Tree(click.Group):
@@ -52,10 +55,31 @@ class Tree(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands from the table."""
+        """List the names of the commands by group; `passdown help --all` lists each with its sentence."""
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(verb.name, verb.help) for verb in verbs.VERBS.values()])
+        formatter.write_paragraph()
+        for group, rows in verbs.list_groups():
+            if group is not verbs.Group.FURTHER:
+                formatter.write("\n".join(_wrap_names(group, [one.name for one in rows], formatter.width)))
+                formatter.write("\n")
+
+    def format_everything(self, formatter: click.HelpFormatter) -> None:
+        """List every command with its sentence, by group."""
+        widest = max(map(len, verbs.VERBS))
+        for group, rows in verbs.list_groups():
+            with formatter.section(group.value):
+                formatter.write_dl([(one.name.ljust(widest), one.help) for one in rows])
+
+
+def _wrap_names(group: str, names: Sequence[str], width: int) -> Iterator[str]:
+    """Yield the lines of a group: its title, and the names of its commands in the columns beside it."""
+    line = group.ljust(_TITLES)
+    for name in names:
+        if line.strip() and len(line) + len(name) > min(width, _USUAL):
+            yield line.rstrip()
+            line = " " * _TITLES
+        line += f"{name}  "
+    yield line.rstrip()
 
 
 def _make_command(verb: verbs.Verb) -> click.Command:
@@ -106,7 +130,7 @@ def _make_option(one: verbs.Option) -> click.Option:
 
 @click.group(
     cls=Tree,
-    epilog="Run `passdown COMMAND --help` for more about a command.",
+    epilog="One command: `passdown COMMAND --help`. All of them: `passdown help --all`.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST},
 )
 @click.version_option(__version__, prog_name="passdown", message="%(prog)s %(version)s")
@@ -138,6 +162,10 @@ def run(arguments: Sequence[str]) -> int:
             obj=typed,
         )
     except click.exceptions.NoArgsIsHelpError as found:
+        if not arguments:
+            from passdown.faces.cli.glance import say_glance  # `--help` does not need it
+
+            say_glance()
         found.show()
         return found.exit_code
     except click.UsageError as found:

@@ -4,7 +4,7 @@ A new verb that states a fact is one row; a kind of fact that names a verb needs
 are parsed here as well, because loading the command-line parser takes longer than writing a fact.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from types import MappingProxyType
@@ -16,13 +16,17 @@ Values = Mapping[str, object]
 
 
 class Group(StrEnum):
-    """The topic of a command."""
+    """The groups of commands, in the order in which help shows them; the daily ones first."""
 
-    PROJECT = "project"
-    SESSION = "session"
-    FACTS = "facts"
-    LOG = "log"
-    TEAM = "team"
+    EVERYDAY = "Everyday"
+    RECORD = "Record"
+    SESSIONS = "Sessions"
+    SET_UP = "Set up"
+    TOGETHER = "Work together"
+    WORKFLOW = "Workflow"
+    DOCUMENTS = "Documents"
+    FURTHER = "Further"
+    """Commands that `passdown help --all` alone lists."""
 
 
 class Argument(NamedTuple):
@@ -57,7 +61,7 @@ class Option(NamedTuple):
 
 
 class Verb(NamedTuple):
-    """A command: its name, topic, help, arguments, options, and the function that runs it."""
+    """A command: its name, group, help, arguments, options, and the function that runs it."""
 
     name: str
     group: Group
@@ -76,7 +80,7 @@ class Verb(NamedTuple):
 
 _JSON: Final = Option("--json", "Print one JSON object.", name="as_json")
 _SESSION: Final = Option("--session", "The session to use.", "ID")
-_SPEAKER: Final = Option("--session", "The session that states it.", "ID")
+_SPEAKER: Final = Option("--session", "The session that records it.", "ID")
 _BECAUSE: Final = Option("--because", "The reason.", "REASON")
 _KEEP: Final = Option("--keep", "Leave the ledger where it is.")
 _TEXT: Final = Argument("text")
@@ -86,11 +90,18 @@ def _retractable() -> Sequence[str]:
     return [kind.value for kind in FactKind if kind.row.can_retract]
 
 
-def _fact(name: str, kind: str, help_: str, *parts: Argument | Option, does: str = "state_fact") -> Verb:
+def _fact(
+    name: str,
+    kind: str,
+    help_: str,
+    *parts: Argument | Option,
+    does: str = "state_fact",
+    group: Group = Group.RECORD,
+) -> Verb:
     """Make the row of a verb that states a fact; add the options that all of them have."""
     arguments = tuple(part for part in parts if isinstance(part, Argument))
     options = tuple(part for part in parts if isinstance(part, Option))
-    return Verb(name, Group.FACTS, help_, arguments, (*options, _SPEAKER, _JSON), does, kind)
+    return Verb(name, group, help_, arguments, (*options, _SPEAKER, _JSON), does, kind)
 
 
 def _command(group: Group, name: str, help_: str, module: str = "") -> Verb:
@@ -98,62 +109,61 @@ def _command(group: Group, name: str, help_: str, module: str = "") -> Verb:
     return Verb(name, group, help_, module=module)
 
 
-def _life(name: str, does: str, help_: str, *options: Option) -> Verb:
-    return Verb(name, Group.SESSION, help_, (), (*options, _JSON), does)
+def _life(group: Group, name: str, does: str, help_: str, *options: Option) -> Verb:
+    return Verb(name, group, help_, (), (*options, _JSON), does)
 
 
-_project = partial(_command, Group.PROJECT)
-_session = partial(_command, Group.SESSION)
-_log = partial(_command, Group.LOG)
-_team = partial(_command, Group.TEAM)
+_everyday = partial(_command, Group.EVERYDAY)
+_set_up = partial(_command, Group.SET_UP)
+_together = partial(_command, Group.TOGETHER)
+_workflow = partial(_command, Group.WORKFLOW)
+_documents = partial(_command, Group.DOCUMENTS)
+_further = partial(_command, Group.FURTHER)
 
 _ROWS: Final = (
-    _project("init", "Set up Passdown in this project: settings and rules for git."),
-    _project("install", "Install the plugin into a host; show the changes first.", "install"),
-    _project("uninstall", "Remove the plugin from a host; your own changes stay.", "install"),
+    # --- Everyday
     _life(
-        "start",
-        "start_session",
-        "Start a session, or show the running one; recover sessions that did not end.",
-        Option("--host", "The program that the agent runs in.", "NAME", default="generic"),
-        Option(
-            "--session", "The session to start or show, by its id or any name.", "ID", name="host_session"
-        ),
-        Option("--nickname", "A name for the agent.", "NAME"),
-        Option("--track", "The track to work on.", "TRACK"),
-        Option("--team", "The team that the session belongs to.", "NAME"),
-        Option("--role", "What the session works on: it claims tasks for this role, or for anybody.", "ROLE"),
-        Option("--multi", "Several agents work together."),
-        Option("--new", "Start another session even if one is running.", name="is_new"),
-        Option("--fresh", "Do not continue the goal of the last session.", name="is_fresh"),
-    ),
-    _life(
+        Group.EVERYDAY,
         "status",
         "show_sessions",
-        "List the sessions, what each is doing, and what to do about stale ones.",
+        "Show the sessions, what each is doing, and what needs attention.",
         Option("--all", "Also show sessions that ended.", name="show_all"),
     ),
-    _fact("goal", "goal", "Set the goal of the session, in one or two sentences.", _TEXT),
+    _everyday("brief", "Print what a new session needs to know, within a budget."),
+    _everyday("search", "Search ledgers, archives, events, streams and loops."),
+    _everyday("log", "List published events, newest first; show one, or retract one."),
+    _everyday("handoff", "Hand off work: write a handoff, list handoffs, or resume one."),
+    _fact(
+        "tell",
+        "feedback",
+        "Leave feedback; every brief shows it until somebody answers.",
+        Argument("text", is_required=False),
+        Option("--list", "List the feedback that nobody has answered.", name="lists"),
+        does="tell_feedback",
+        group=Group.EVERYDAY,
+    ),
+    # --- Record
+    _fact("goal", "goal", "Set the session's goal, in one or two sentences.", _TEXT),
     _fact(
         "now",
         "now",
-        "Say what you are doing now; one thing at a time.",
+        "Record what you are doing now, one thing at a time.",
         Argument("text", is_required=False),
-        Option("--clear", "Say that you are doing nothing now, though it is not done."),
+        Option("--clear", "Clear your current work without marking it done."),
         does="state_now",
     ),
     _fact(
         "done",
         "done",
-        "Record what is done; without TEXT, your current work is done.",
+        "Record what is done; without TEXT, your current work.",
         Argument("text", is_required=False),
-        Option("--once", "It must not be done again: a deploy, a migration, a message."),
+        Option("--once", "Mark it as never to be repeated: a deploy, a migration, a message."),
         does="state_done",
     ),
     _fact(
         "next",
         "next",
-        "List the next steps in order, one argument per step.",
+        "Set the next steps in order, one argument per step.",
         Argument("texts", is_many=True),
         Option("--add", "Add to the list instead of replacing it."),
         does="state_next",
@@ -171,7 +181,7 @@ _ROWS: Final = (
     _fact(
         "rule-out",
         "constraint",
-        "Rule something out, and say why, so that nobody tries it again.",
+        "Rule out an option and say why, so that nobody tries it again.",
         _TEXT,
         _BECAUSE,
         does="rule_out",
@@ -181,71 +191,77 @@ _ROWS: Final = (
         "question",
         "Record a question that needs an answer.",
         _TEXT,
-        Option("--unconfirmed", "It is an assumption that must be verified."),
+        Option("--unconfirmed", "Mark it as an assumption to verify."),
         does="ask_question",
     ),
-    _fact("tell", "feedback", "Leave feedback: every brief has it until somebody answers it.", _TEXT),
     _fact(
         "answer",
         "answer",
-        "Answer a question or feedback; QUESTION is its text or the start of it.",
+        "Answer a question or feedback; QUESTION is the start of its text.",
         Argument("question"),
-        _TEXT,
+        Argument("text", is_required=False),
+        Option(
+            "--dismiss", "Dismiss feedback without an answer; QUESTION is its id or the start of its text."
+        ),
         does="answer_question",
     ),
-    _fact("note", "note", "Write a note to yourself; it stays on this machine.", _TEXT),
+    _fact("note", "note", "Write a private note; it stays on this machine.", _TEXT),
     _fact(
         "retract",
         "retraction",
-        "Take back a fact; TEXT is its text, the start of it, a decision's key, or a failed test.",
+        "Take back a fact; TEXT is the start of its text, a decision's key, or a failed test.",
         _TEXT,
         Option("--kind", "The kind of fact.", name="of_kind", choices=_retractable),
         does="retract_fact",
     ),
     *(_fact(kind.row.verb, kind.value, kind.row.help, _TEXT) for kind in FactKind if kind.row.verb),
-    _session("observe", "Record what a host's transcript and git show about a session."),
+    # --- Sessions
     _life(
-        "publish",
-        "publish_open",
-        "Publish new facts as an event that every checkout can merge.",
-        _SESSION,
-        Option("--checkpoint", "Save a checkpoint of this phase, as `passdown checkpoint` does.", "PHASE"),
-        Option(
-            "--state",
-            "pending, in_progress, validated, failed or skipped.",
-            "STATE",
-            default="validated",
-        ),
-        Option("--name", "The name of the phase.", "NAME"),
+        Group.SESSIONS,
+        "start",
+        "start_session",
+        "Start a session or show the running one; recover crashed sessions.",
+        Option("--host", "The program the agent runs in.", "NAME", default="generic"),
+        Option("--session", "The session to start or show: its id, or any name.", "ID", name="host_session"),
+        Option("--nickname", "A name for the agent.", "NAME"),
+        Option("--track", "The track to work on.", "TRACK"),
+        Option("--team", "The session's team.", "NAME"),
+        Option("--role", "The session's role: it claims tasks for this role or for anyone.", "ROLE"),
+        Option("--multi", "Work together with other agents."),
+        Option("--new", "Start another session even if one is running.", name="is_new"),
+        Option("--fresh", "Do not continue the last session's goal.", name="is_fresh"),
     ),
-    _life("heartbeat", "send_heartbeat", "Send a heartbeat, and update the ledger.", _SESSION),
     _life(
+        Group.SESSIONS,
         "end",
         "end_session",
         "End a session: publish its facts, archive its ledger, and commit if enabled.",
         _SESSION,
-        Option("--reason", "The reason: clear, logout, done, …", "WORD", default="session-end"),
+        Option("--reason", "Why it ends: clear, logout, done, …", "WORD", default="session-end"),
         _KEEP,
     ),
-    _session("checkpoint", "Save phases of work, and go on from them.", "work.checkpoints"),
-    _session("context", "Save and recall the context of a session.", "work.contexts"),
-    _session("handoff", "Hand off work: write a handoff, list handoffs, or resume one."),
-    _session("track", "Bind a session to a track, unbind it, or finish the track."),
-    _session("loop", "Work in turns, with a person's feedback between them.", "work.loops"),
-    _session("feedback", "List feedback that nobody has answered.", "work.feedback"),
+    # --- Set up
+    _set_up("init", "Set up Passdown in this project: settings and git rules."),
+    _set_up("install", "Install the plugin into a host, after showing you the changes.", "install"),
+    _set_up("uninstall", "Remove the plugin from a host; your own changes stay.", "install"),
+    _set_up("doctor", "Find problems in this project, and fix what is safe to fix."),
+    _set_up("pause", "Pause Passdown in this project; nothing runs automatically until `unpause`.", "pause"),
+    _set_up("unpause", "Resume Passdown in this project after a pause.", "pause"),
+    # --- Work together
+    _together("task", "Add, list and change tasks.", "coordination.tasks"),
     Verb(
         "claim",
-        Group.TEAM,
-        "Claim a task: the named ones, or the first that is ready.",
+        Group.TOGETHER,
+        "Claim the named tasks, or the first that is ready.",
         (Argument("tasks", is_required=False, is_many=True, metavar="[ID]..."),),
         (
-            Option("--role", "Only tasks for this role, or for anybody.", "ROLE"),
-            Option("--another", "Claim one more, though the session has one."),
+            Option("--role", "Only tasks for this role or for anyone.", "ROLE"),
+            Option("--another", "Claim one more task, even if the session has one."),
             Option("--tdd", "Follow the test-first cycle."),
             Option("--no-tdd", "Do not follow the test-first cycle.", name="no_tdd"),
             Option(
                 "--skip-preflight",
-                "Do not look at tracker, lock and what waits first.",
+                "Skip the checks of `passdown preflight`.",
                 name="skip_preflight",
             ),
             Option("--again", "Run it as a new command, even if the same one was just interrupted."),
@@ -254,53 +270,92 @@ _ROWS: Final = (
         ),
         does="claim_tasks",
         details=(
-            "Of the named tasks you get all or none, and the first is the current one. No other session "
-            "can have a task that yours has. A session that has a task and names none is given that one "
-            "again. The newest five messages that wait are printed first, and count as read. Exits with "
-            "3 if another session has a named task, and with 0 if there is nothing to claim. The phases "
-            "of the test-first cycle are followed unless --no-tdd or the settings say otherwise. While "
-            "sessions cannot be coordinated, Beads alone decides, and the claim is marked unfenced; the "
-            "session's next command asks for the lease."
+            "You get all of the named tasks or none; the first becomes your current task. No other session "
+            "can hold a task that yours holds. Without an ID, a session that holds a task gets it again. "
+            "Up to five unread messages are printed first and marked as read. Exits with 3 if another "
+            "session holds a named task, and with 0 if there is nothing to claim. Your session follows the "
+            "test-first cycle unless --no-tdd or the settings say otherwise. If the coordination engine "
+            "cannot be reached, Beads alone decides and the claim is marked unfenced; the session's next "
+            "command asks for the lease."
         ),
     ),
-    _team("close", "Close a task that the session has; its files are released.", "coordination.claims"),
-    _team("reserve", "Reserve files before you edit them.", "coordination.reservations"),
-    _team("renew", "Keep reserved files for longer.", "coordination.reservations"),
-    _team("release", "Release reserved files.", "coordination.reservations"),
-    _team(
+    _together("close", "Close your task and release its files.", "coordination.claims"),
+    _together("reserve", "Reserve files before you edit them.", "coordination.reservations"),
+    _together("release", "Release reserved files and claimed tasks.", "coordination.reservations"),
+    _together(
         "takeover",
-        "Take over a task, or all that an agent holds, from a dead session.",
+        "Take over a task, or everything an agent holds, from a crashed session.",
         "coordination.reservations",
     ),
-    _team("guard", "Stop commits of files that another session holds.", "coordination.guard"),
-    _team("msg", "Send a message to other sessions.", "coordination.mail"),
-    _team("inbox", "Read the messages and handoffs of other sessions.", "coordination.mail"),
-    _team("team", "Set this project up for a team.", "coordination.team"),
-    _team("task", "Add tasks, list them, and change them.", "coordination.tasks"),
-    _team("preflight", "Look at everything that can be in the way before you work.", "work.preflight"),
-    _team("tdd", "Show the phases of the test-first cycle, or say that one begins.", "work.tdd"),
-    _team("gate", "Judge the gates of the session's track.", "work.gate"),
-    _team("ready", "List the tasks that can be claimed now.", "work.tracker"),
-    _team("blocked", "List the tasks that wait, and what they wait for.", "work.tracker"),
-    _team("sync", "Let the tracker exchange tasks with others.", "work.tracker"),
-    _team("result", "Apply what subagents returned, once.", "coordination.results"),
-    _log("synthesize", "Merge all events into the view; optionally archive and commit."),
-    _log("brief", "Print what a starting session must know, within a budget."),
-    _log("certify", "Prove that no fact was lost."),
-    _log("log", "List published events, newest first."),
-    _log("search", "Search ledgers, archives, events, streams and loops."),
-    _log("check", "Check ledgers, events and other documents for problems."),
-    _log("archive", "Verify what is archived, and remove old copies."),
-    _log("event", "Show an event, or retract one."),
-    _log("view", "Show the view, list what it leaves out, or verify it."),
-    _log("format", "List the document formats; show a schema or an example."),
-    _project("migrate", "Import a `current.md` that Passdown did not make."),
-    _project("pause", "Pause Passdown in this project: nothing runs automatically until `unpause`.", "pause"),
-    _project("unpause", "Resume Passdown in this project after a pause.", "pause"),
-    _project("metrics", "Sum up what was recorded here: recoveries, conflicts, old handoffs."),
-    _project("doctor", "Find problems with the project as a whole, and fix what is safe to fix."),
+    _together("msg", "Send a message to other sessions.", "coordination.mail"),
+    _together("inbox", "Read messages and handoffs from other sessions.", "coordination.mail"),
+    _together("guard", "Block commits of files that another session holds.", "coordination.guard"),
+    _together("team", "Set up this project for a team.", "coordination.team"),
+    # --- Workflow
+    _workflow("track", "Bind a session to a track, unbind it, or finish the track."),
+    _workflow("gate", "Run or record quality gates.", "work.gate"),
+    _workflow("tdd", "Show the phases of the test-first cycle, or record that one begins.", "work.tdd"),
+    _workflow("loop", "Work in turns, with a person's feedback between them.", "work.loops"),
+    _workflow("checkpoint", "Save phases of work, and resume from them.", "work.checkpoints"),
+    _workflow("preflight", "Check that nothing blocks you.", "work.preflight"),
+    # --- Documents
+    _documents("synthesize", "Merge all events into the view; optionally archive and commit."),
+    _documents("view", "Show the view, list what it leaves out, or verify it."),
+    _documents("check", "Check ledgers, events and other documents for problems."),
+    _documents("format", "List the document formats; show a schema or an example."),
+    _documents("certify", "Prove that no fact was lost."),
+    _documents("migrate", "Import a `current.md` that Passdown did not write."),
+    # --- Further
+    _further("help", "Show help for a command, or list every command."),
+    _life(
+        Group.FURTHER,
+        "heartbeat",
+        "send_heartbeat",
+        "Show that the session is alive, and update its ledger.",
+        _SESSION,
+    ),
+    _further("observe", "Record what a host's transcript and git show about a session."),
+    _life(
+        Group.FURTHER,
+        "publish",
+        "publish_open",
+        "Publish new facts as an event that every checkout can merge.",
+        _SESSION,
+        Option("--checkpoint", "Save a checkpoint of this phase, as `passdown checkpoint` does.", "PHASE"),
+        Option(
+            "--state",
+            "The phase's state: pending, in_progress, validated, failed or skipped.",
+            "STATE",
+            default="validated",
+        ),
+        Option("--name", "The name of the phase.", "NAME"),
+    ),
+    _further("renew", "Keep reserved files for longer.", "coordination.reservations"),
+    _further("result", "Apply task changes proposed by subagents.", "coordination.results"),
+    _further("sync", "Sync the tracker with its remote.", "work.tracker"),
+    _further("context", "Save and recall a session's context.", "work.contexts"),
+    _further("metrics", "Summarize what was recorded here: recoveries, conflicts, old handoffs."),
+    _further("archive", "Verify the archive, and remove old copies."),
+    _further("event", "Show an event, or retract one; same as `log`.", "log"),
+    _further("ready", "List the tasks you can claim now; same as `task ready`.", "work.tracker"),
+    _further(
+        "blocked",
+        "List the tasks that wait, and for what; same as `task blocked`.",
+        "work.tracker",
+    ),
+    _further(
+        "feedback",
+        "List feedback that nobody has answered; same as `tell --list`.",
+        "work.feedback",
+    ),
 )
 VERBS: Final = MappingProxyType({verb.name: verb for verb in _ROWS})
+
+
+def list_groups() -> Iterator[tuple[Group, Sequence[Verb]]]:
+    """Yield each group with its commands, in the order of the table."""
+    for group in Group:
+        yield group, [one for one in VERBS.values() if one.group is group]
 
 
 def run_plainly(arguments: Sequence[str]) -> int | None:
@@ -356,7 +411,7 @@ def carry_out(verb: Verb, values: Values, words: Sequence[str]) -> int:
 
         state: Callable[..., int] = getattr(fact_verbs, verb.does)
         return state(FactKind(verb.kind), **values)
-    if verb.group is Group.TEAM:
+    if verb.group is Group.TOGETHER:
         from passdown.faces.cli import task_verbs
 
         share: Callable[..., int] = getattr(task_verbs, verb.does)

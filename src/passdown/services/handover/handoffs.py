@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from passdown.core.coordination.offers import Offer
 from passdown.core.documents.conflicts import refuse_conflict
@@ -30,7 +30,14 @@ from passdown.services.log.commits import CommitTrigger, NotDue
 from passdown.services.log.events import WrittenEvent, update_index
 from passdown.services.log.synthesis import synthesize
 from passdown.services.log.views import WrittenView
-from passdown.services.sessions.archives import ArchivedLedger, archive_ledger, hash_files, write_record
+from passdown.services.sessions.archives import (
+    SESSION_END,
+    STALE,
+    ArchivedLedger,
+    archive_ledger,
+    hash_files,
+    write_record,
+)
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import OpenedLedger, open_ledger, update_ledger
 from passdown.services.sessions.other_documents import list_streams
@@ -45,6 +52,8 @@ OFFER: Final = "offer"
 """The kinds of handoffs; offers are kept by the coordination engine."""
 _MOST_FACTS: Final = 1_000
 _DECISION: Final = FactKind.DECISION.value
+_OF_SESSIONS: Final = frozenset({SESSION_END, STALE})
+"""What makes a record that is no handoff: its session ended, or was found dead."""
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
@@ -148,17 +157,46 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
     )
 
 
-def list_handoffs(workspace: Workspace, limit: int) -> Sequence[ListedHandoff]:
-    """List the newest streams and records, newest first; unreadable ones are marked as such."""
-    paths = workspace.settings.paths
-    streams = [read_listed(workspace, one) for one in _list_streams(workspace)]
-    names = [name.rpartition("/")[2] for name in workspace.documents.list(paths.archive)]
-    dated = [(named[0], name) for name in names if (named := parse_archive_file_name(name))]
-    newest = sorted(dated, reverse=True)[:limit]
-    records = [read_listed(workspace, _record(paths, name, at)) for at, name in newest]
-    everything = [*streams, *records]
+def list_handoffs(workspace: Workspace, limit: int, *, has_sessions: bool = True) -> Sequence[ListedHandoff]:
+    """List the newest handoffs, streams and records, newest first; unreadable ones are marked as such.
+
+    With `has_sessions`, the records that sessions left when they ended are handoffs, too.
+    """
+    records = [one for one in _date_records(workspace) if has_sessions or one.trigger not in _OF_SESSIONS]
+    everything = [
+        *(read_listed(workspace, one) for one in _list_streams(workspace)),
+        *_read_records(workspace, records[:limit]),
+    ]
     everything.sort(key=lambda one: (one.at or _NEVER, one.path), reverse=True)
     return everything[:limit]
+
+
+def list_sessions(workspace: Workspace, limit: int | None) -> tuple[Sequence[ListedHandoff], int]:
+    """List the newest records that sessions left when they ended, and count the earlier ones."""
+    records = [one for one in _date_records(workspace) if one.trigger in _OF_SESSIONS]
+    shown = records[:limit]
+    return list(_read_records(workspace, shown)), len(records) - len(shown)
+
+
+class _DatedRecord(NamedTuple):
+    """A record by what its file's name says."""
+
+    at: datetime
+    name: str
+    trigger: str
+
+
+def _date_records(workspace: Workspace) -> Sequence[_DatedRecord]:
+    """Return the records by their files' names, the newest first."""
+    names = [path.rpartition("/")[2] for path in workspace.documents.list(workspace.settings.paths.archive)]
+    dated = [(name, parse_archive_file_name(name)) for name in names]
+    found = [_DatedRecord(named[0], name, named[1]) for name, named in dated if named]
+    return sorted(found, reverse=True)
+
+
+def _read_records(workspace: Workspace, records: Sequence[_DatedRecord]) -> Iterator[ListedHandoff]:
+    paths = workspace.settings.paths
+    return (read_listed(workspace, _record(paths, one.name, one.at)) for one in records)
 
 
 def _list_streams(workspace: Workspace) -> Iterator[ListedHandoff]:

@@ -3,16 +3,23 @@
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Final
 
+from passdown.core.facts import make_key
 from passdown.core.formats.archives import parse_archive_file_name
+from passdown.core.kinds import FactKind
+from passdown.core.merge.ranks import limit_of
 from passdown.errors import CacheError
 from passdown.records import record
-from passdown.services.handover.handoffs import list_handoffs
+from passdown.services.handover.handoffs import list_handoffs, list_sessions
+from passdown.services.log.events import update_index
 from passdown.services.log.indexing import count_changes
 from passdown.services.project.search import SearchScope
+from passdown.services.sessions.journals import read_open
 from passdown.services.sessions.other_documents import list_streams
 from passdown.services.workspace.workspaces import Workspace
+
+_MOST: Final = 1_000
 
 
 class IndexHealth(StrEnum):
@@ -30,6 +37,10 @@ class HandoffCount:
 
     count: Annotated[int, "How many there are."]
     last_at: Annotated[datetime | None, "When the last one was written; None if there is none."]
+    sessions: Annotated[int, "How many of them only record a session that ended."] = 0
+    handed_over_at: Annotated[
+        datetime | None, "When the last of the others was written, if some are not."
+    ] = None
 
 
 @record
@@ -41,13 +52,33 @@ class IndexState:
 
 
 def count_handoffs(workspace: Workspace) -> HandoffCount:
-    """Count the handoffs by their names; only the newest is read."""
+    """Count the handoffs by their names; only the newest are read."""
     paths = workspace.settings.paths
     names = [path.rpartition("/")[2] for path in workspace.documents.list(paths.archive)]
     records = sum(parse_archive_file_name(name) is not None for name in names)
     streams = sum(1 for _ in list_streams(workspace))
     newest = list_handoffs(workspace, 1)
-    return HandoffCount(count=records + streams, last_at=newest[0].at if newest else None)
+    sessions = list_sessions(workspace, 0)[1]
+    given = list_handoffs(workspace, 1, has_sessions=False) if sessions else ()
+    return HandoffCount(
+        count=records + streams,
+        last_at=newest[0].at if newest else None,
+        sessions=sessions,
+        handed_over_at=given[0].at if given else None,
+    )
+
+
+def count_questions(workspace: Workspace) -> int:
+    """Count the questions that nobody has answered, in events and in the journals of running sessions."""
+    update_index(workspace.log, workspace.index)
+    until = limit_of(workspace.index.newest(workspace.now()).present)
+    told = workspace.index.digest(_MOST, until).kinds[FactKind.QUESTION].facts
+    running = read_open(workspace)
+    asked = {
+        make_key(one.text)
+        for one in (*told, *(one for each in running for one in each.of(FactKind.QUESTION)))
+    }
+    return len(asked - {make_key(one.key) for each in running for one in each.of(FactKind.ANSWER)})
 
 
 def find_index_state(scope: SearchScope) -> IndexState:

@@ -20,9 +20,9 @@ _USUAL: Final = "30d"
 @options.json
 @click.pass_context
 def command(context: click.Context, *, as_json: bool) -> int:
-    """Verify what is archived, and remove old copies.
+    """Verify the archive, and remove old copies.
 
-    Without a subcommand, verifies. `passdown search` finds what is archived, too.
+    Without a subcommand, verifies the archive. `passdown search` also finds archived events.
     """
     return 0 if context.invoked_subcommand is not None else _verify(as_json=as_json)
 
@@ -32,7 +32,7 @@ def command(context: click.Context, *, as_json: bool) -> int:
 def verify(*, as_json: bool) -> int:
     """Check rollups, the archived events against them, and the records of sessions.
 
-    Also says whether the search index has all of it. Exits with 1 if something is wrong.
+    Also tells whether the search index is up to date. Exits with 1 if something is wrong.
     """
     return _verify(as_json=as_json)
 
@@ -61,16 +61,16 @@ def _say_problems(problems: Sequence[ArchiveProblem]) -> None:
     "--older",
     default=_USUAL,
     metavar="AGE",
-    help="Only events older than this age or date, as in 30d (the default).",
+    help="Only events older than this age or date (default: 30d).",
 )
 @click.option("--yes", is_flag=True, help="Remove them; without it, only shows what would be removed.")
 @options.json
 def clean_copies(*, older: str, yes: bool, as_json: bool) -> int:
-    """Remove the files of archived events that a rollup holds whole.
+    """Remove the files of archived events that a rollup holds completely.
 
-    Only events older than 30 days, or as --older says. Each is compared with its rollup first; one that no
-    rollup holds, that cannot be read, or that is not committed yet stays. Rollups and records of sessions are
-    never removed. Commit the removal yourself: Passdown commits no deletion.
+    Removes only events older than 30 days, or as --older says. Each is compared with its rollup first; it
+    stays if no rollup holds it, if it cannot be read, or if it is not committed yet. Rollups and records of
+    sessions are never removed. Commit the removal yourself: Passdown commits no deletion.
     """
     request = actions.CleaningRequest(older=older, is_confirmed=yes)
     show(call(actions.clean, request), _say_cleaned, as_json=as_json)

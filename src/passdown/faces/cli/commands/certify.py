@@ -24,19 +24,19 @@ _PLACES: Final = MappingProxyType(
 
 
 @click.command()
-@click.option("--session", default="", metavar="ID", help="The session whose brief is checked.")
-@click.option("--expect", metavar="FILE", help="A file with texts of facts that must be known, one per line.")
+@click.option("--session", default="", metavar="ID", help="The session whose brief to check.")
+@click.option("--expect", metavar="FILE", help="A file with facts that must be found, one per line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the status of each fact.")
 def command(session: str, expect: str | None, *, as_json: bool) -> int:
     """Prove that no fact was lost.
 
-    Reads every line of every journal and every event from scratch. A fact that holds must be in the brief or
-    be shown by a command; a fact that no longer holds must have been retired by a line or event that is
-    named. Missing lines of a journal count as losses, and so do texts of --expect that no fact has, and facts
-    that an event hides only because it is dated ahead.
+    Reads every line of every journal and every event from scratch. A fact in force must be in the brief or be
+    shown by a command; for a fact that is no longer in force, the line or event that retired it is named.
+    Losses are also missing lines of a journal, texts of --expect that no fact has, and facts that an event
+    hides only because it is dated in the future.
 
-    Prints the number of facts, how many are unaccounted for, and a hash over the ids of all facts. Exits with
-    1 if a fact is unaccounted for.
+    Prints the number of facts, how many were not found, and a hash over the ids of all facts. Exits with 1 if
+    a fact was not found.
     """
     answer = call(certificates.certify, expect or "", session)
     return PassdownError.exit_code if show(answer, _say, as_json=as_json).losses else 0

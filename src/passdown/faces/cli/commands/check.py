@@ -32,8 +32,8 @@ def command(*, files: tuple[str, ...], fix: bool, yes: bool, strict: bool, as_js
     settings name. In a folder, files that are not documents are ignored; a file that you name must be a
     document. A file that cannot be read is reported, and the others are still checked.
 
-    Each problem is shown as `file:line: field: problem`; those that end with (warning) do not make the check
-    fail.
+    Each problem is printed as `file:line: field: problem`; those that end with (warning) do not fail the
+    check.
 
     Exits with 0 if no document has an error, with 1 if one has or if a repair was shown but not written, with
     2 if FILE does not exist (then nothing is checked), and with 5 if a repair could not be written.

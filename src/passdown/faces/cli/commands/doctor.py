@@ -1,16 +1,31 @@
 """`passdown doctor`: find problems with the project as a whole, and fix what is safe to fix."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from passdown.actions.answers import Answered
 from passdown.actions.project import doctor
 from passdown.core.problems import Severity
-from passdown.errors import UsageError
+from passdown.errors import OutdatedError, UsageError
 from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call_bare, show
 from passdown.faces.cli.lines import cut, width
+
+if TYPE_CHECKING:  # most calls examine the project alone
+    from passdown.actions.project.checkups import CheckStep, Checkup
+
+_CHECKED: Final = MappingProxyType(
+    {
+        "passdown certify": "fact",
+        "passdown check": "document",
+        "passdown view verify": "event",
+        "passdown archive verify": "archived event",
+    }
+)
+"""What each check counts."""
 
 
 @click.command()
@@ -19,25 +34,35 @@ from passdown.faces.cli.lines import cut, width
 @click.option(
     "--cost",
     is_flag=True,
-    help="Show the time and context that Passdown takes here, as measured by its hooks.",
+    help="Show the time and context that Passdown costs here, as its hooks measured it.",
+)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Run every check: certify, check, doctor, view verify, archive verify.",
 )
 @options.json
-def command(*, fix: bool, yes: bool, cost: bool, as_json: bool) -> int:
-    """Find problems with the project as a whole, and fix what is safe to fix.
+def command(*, fix: bool, yes: bool, cost: bool, everything: bool, as_json: bool) -> int:
+    """Find problems in this project, and fix what is safe to fix.
 
-    Checks the settings, the git rules for Passdown's files, leftovers of killed processes, sessions that did
-    not end, journals, the view and its events, clocks, the cache, the documents, and whether the installed
-    hooks respond and are those of this version. Without --fix, nothing but the cache is written.
+    Checks the settings, the git rules for Passdown's files, leftovers of killed processes, crashed sessions,
+    journals, the view and its events, clocks, the cache, the documents, and whether the installed hooks
+    respond and are those of this version. Without --fix, writes nothing but the cache.
 
-    --fix writes missing rules for git, removes unfinished writes of dead processes, publishes the facts of
-    dead sessions, and rebuilds an outdated view. It never deletes anything that a user or an agent wrote.
+    --fix writes missing git rules, removes unfinished writes of dead processes, publishes the facts of
+    crashed sessions, and rebuilds an outdated view. It never deletes anything that a user or an agent wrote.
 
-    Exits with 0 if the project is healthy or has only warnings, and with 1 if there is a problem.
+    --all runs every check that Passdown has, and says in one line each what came of it; the command at the
+    start of the line tells more.
+
+    Exits with 0 if the project is healthy or has only warnings, and with 1 if there is a problem. With --all,
+    exits as the worst of the checks does: 4 if the view is only outdated, 1 if there is a problem, and with
+    the code of its error if a check could not be made.
     """
-    if yes and not fix:
-        raise UsageError("--yes does nothing without --fix", hint="add --fix, or remove --yes")
-    if cost and fix:
-        raise UsageError("--cost and --fix cannot be combined", hint="remove one of them")
+    _refuse_contradictions({"--all": everything, "--cost": cost, "--fix": fix}, yes=yes)
+    if everything:
+        return _run_all(as_json=as_json)
     if cost:
         show(call_bare(doctor.sum_up_costs, None), _say_costs, as_json=as_json)
         return 0
@@ -48,6 +73,15 @@ def command(*, fix: bool, yes: bool, cost: bool, as_json: bool) -> int:
         answer = _mend(answer, yes=yes, as_json=as_json)
     found = show(answer, lambda report: _say_summary(report, is_fixed=fix), as_json=as_json)
     return 0 if found.is_healthy else 1
+
+
+def _refuse_contradictions(given: Mapping[str, bool], *, yes: bool) -> None:
+    """Raise a UsageError if two options exclude each other."""
+    chosen = [name for name, is_given in given.items() if is_given]
+    if yes and not given["--fix"]:
+        raise UsageError("--yes does nothing without --fix", hint="add --fix, or remove --yes")
+    if len(chosen) > 1:
+        raise UsageError(f"{chosen[0]} and {chosen[1]} cannot be combined", hint="remove one of them")
 
 
 def _mend(
@@ -118,3 +152,38 @@ def _row(cells: Sequence[str]) -> str:
     first, *rest = cells
     room = max(width() - 11 * len(rest), 10)
     return cut(first, room).ljust(room) + "".join(cell.rjust(11) for cell in rest)
+
+
+# --- every check ------------------------------------------------------------------------------------
+
+
+def _run_all(*, as_json: bool) -> int:
+    from passdown.actions.project.checkups import check_all  # most calls examine the project alone
+
+    return show(call_bare(check_all, None), _say_checkup, as_json=as_json).exit_code
+
+
+def _say_checkup(found: "Checkup") -> None:
+    widest = max(len(one.command) for one in found.steps)
+    for one in found.steps:
+        output.say(cut(f"{one.command.ljust(widest)}  {_describe_step(one)}", width()))
+    failed = sum(one.exit_code != 0 for one in found.steps)
+    if not failed:
+        output.note("no problems found")
+        return
+    output.note(f"{failed} of {len(found.steps)} checks did not pass")
+    output.note_hint("run the command at the start of its line to see more")
+
+
+def _describe_step(one: "CheckStep") -> str:
+    """Say what came of a check, in a few words."""
+    if one.trouble is not None:
+        return f"not done: {one.trouble}"
+    parts = [] if one.checked is None else [output.counted(one.checked, _CHECKED[one.command])]
+    if one.exit_code == OutdatedError.exit_code:
+        parts.append("the view is outdated")
+    elif one.problems:
+        parts.append(output.counted(one.problems, "problem"))
+    if one.warnings:
+        parts.append(output.counted(one.warnings, "warning"))
+    return ", ".join(parts if one.problems or one.warnings else [*parts, "no problems"])

@@ -17,7 +17,7 @@ from passdown.faces.cli.commands.work.command_runs import make_test_runner
 from passdown.faces.cli.drift import drift_lines
 from passdown.faces.cli.kept_views import note_kept_view
 from passdown.faces.cli.lifecycle import note_committed
-from passdown.faces.cli.lines import cut, width
+from passdown.faces.cli.lines import list_records
 from passdown.records import replace
 from passdown.services.handover.handoffs import HandoffRequest, WrittenHandoff
 
@@ -56,17 +56,17 @@ def command(context: click.Context, *, as_json: bool) -> None:
         _list(_USUAL, as_json=as_json)
 
 
-@command.command(short_help="Write a handoff of this session, for all or for one agent.")
+@command.command(short_help="Write a handoff of this session, for everyone or for one agent.")
 @click.argument("text", required=False, default="")
 @click.option("--to", default="", metavar="AGENT", help="Write it for this agent, nickname or session.")
 @click.option(
     "--pattern",
     type=click.Choice(PATTERNS),
-    help="What is handed to the agent; the first line says so.",
+    help="What you want from the agent; stands in the first line.",
 )
-@click.option("--stream", default="", metavar="NAME", help="Write the document of this stream.")
+@click.option("--stream", default="", metavar="NAME", help="The stream whose document to write.")
 @click.option(
-    "--trigger", default=_TRIGGER, metavar="WORD", help="What triggers the handoff (default: manual)."
+    "--trigger", default=_TRIGGER, metavar="WORD", help="Why the handoff is written (default: manual)."
 )
 @options.session
 @click.option("--archive", is_flag=True, help="Archive and remove the ledger; unbind track and task.")
@@ -74,12 +74,12 @@ def command(context: click.Context, *, as_json: bool) -> None:
 def create(text: str, to: str, pattern: str | None, session: str, *, as_json: bool, **written: Any) -> None:
     """Write a handoff of this session as an event, a stream document and a record in the archive.
 
-    Without --stream, the stream is that of the session's track, else the only one that has a document, else
-    one named after the goal. In an existing document, only the Ledger section changes. Secrets are replaced
-    with a mark.
+    Without --stream, uses the stream of the session's track, else the only one that has a document, else one
+    named after the goal. In an existing document, only the Ledger section changes. Secrets are replaced with
+    a mark.
 
-    With --to, only a file for that agent is written, which is shown to it when it starts or runs `passdown
-    inbox`, and is deleted after 24 hours. It says TEXT, or the goal, current work and next steps.
+    With --to, writes only a file for that agent, which sees it when it starts or runs `passdown inbox`; the
+    file is deleted after 24 hours. It holds TEXT, or the goal, current work and next steps.
     """
     order = HandoffRequest(**written)
     if to and order != HandoffRequest():
@@ -150,7 +150,10 @@ def _say_redacted(redacted: Sequence[str]) -> None:
 @options.limit(_USUAL, "handoffs")
 @options.json
 def list_(limit: int, *, as_json: bool) -> None:
-    """List stream documents and archive records, newest first, with age and status."""
+    """List stream documents and records of handoffs, newest first, with age and status.
+
+    What sessions left when they ended is no handoff: `passdown log --sessions` lists it.
+    """
     _list(limit, as_json=as_json)
 
 
@@ -162,11 +165,8 @@ def _say_list(found: actions.HandoffList) -> None:
     if not found.handoffs:
         output.note("no handoffs")
         output.note_hint("run `passdown handoff create` to write one")
-    for one in found.handoffs:
-        age = f"{age_words(found.now - one.at)} ago" if one.at else "no date"
-        output.say(cut(f"{one.name}  {one.kind}, {one.status or 'no status'}, {age}", width()))
-        if one.goal:
-            output.say(f"    {cut(one.goal, width() - 4)}")
+    for line in list_records(found.handoffs, found.now):
+        output.say(line)
 
 
 @command.command(short_help="Print a handoff as it was written.")
@@ -192,11 +192,11 @@ def show(name: str, *, as_json: bool) -> None:
 @options.yes
 @options.json
 def resume(name: str, session: str, *, run_test: bool, yes: bool, as_json: bool) -> None:
-    """Show what changed since a handoff was written, and resume it; without NAME, the newest.
+    """Resume a handoff, after showing what changed since it was written; without NAME, the newest.
 
-    Compares the branch, commits, file hashes and age, and with --run-test the result of the recorded test.
-    The goal, current work, next steps, decisions and questions are then copied to the running session, or to
-    a new one; facts that the session stated itself stay.
+    Compares branch, commits, file hashes and age, and with --run-test the result of the recorded test. Then
+    copies the goal, current work, next steps, decisions and questions to the running session, or to a new
+    one. What the session recorded itself stays.
     """
     found = call(actions.review, name).result
     review = found.review

@@ -20,22 +20,22 @@ from passdown.services.project.setups import SetupRequest
     "--private/--shared",
     "private",
     default=None,
-    help="Keep all files out of git; or share them through git.",
+    help="Keep all files out of git, or share them through git.",
 )
 @click.option("--no-commit", is_flag=True, help="Never let Passdown commit automatically.")
 @click.option("--here", is_flag=True, help="Set up this folder only, not the whole repository.")
 @options.json
 def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_json: bool) -> int:
-    """Set up Passdown in this project: settings and rules for git.
+    """Set up Passdown in this project: settings and git rules.
 
     Writes `passdown.toml`, a block in `.gitignore` that keeps local files out of git, and a block in
     `.gitattributes` that keeps git from changing the line endings of shared files and lets it merge the view
-    without conflicts. The rest of those files is not changed. With --private, writes a block in
-    `.git/info/exclude` instead of the two, which keeps everything out of git. Nothing is committed.
-    A host that has the plugin, and a sandbox that is told its folders, is told the one in git's folder that
-    sessions of this project share, so that they can record there.
+    without conflicts. The rest of those files is not changed. With --private, writes one block in
+    `.git/info/exclude` instead, which keeps everything out of git. Nothing is committed.
+    If a host has the plugin and a sandbox, adds the folder that this project's sessions share (in git's
+    folder) to the sandbox, so that they can record there.
 
-    The diff is shown first. On a terminal, at most three questions are asked; --yes asks none.
+    Shows the diff first. At a terminal it asks at most three questions; --yes asks none.
 
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.

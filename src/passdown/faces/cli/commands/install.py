@@ -31,7 +31,7 @@ _host_argument = click.argument("name", type=HostChoice())
 @click.option(
     "--edits/--no-edits",
     default=None,
-    help="Also call Passdown before edits and commands, or stop that. Default: as installed; at first, no.",
+    help="Also call Passdown before edits and commands, or stop that (default: as installed; at first, no).",
 )
 @click.option(
     "--permissions/--no-permissions",
@@ -43,19 +43,19 @@ _host_argument = click.argument("name", type=HostChoice())
 def install(
     name: str, *, yes: bool, instructions: bool, edits: bool | None, permits: bool, as_json: bool
 ) -> int:
-    """Install the plugin into a host; show the changes first.
+    """Install the plugin into a host, after showing you the changes.
 
     Writes the plugin to your data folder, with the path of this program in its hooks, and adds it with the
     host's own commands, for all your projects. If the host has a status line, adds Passdown's to its
     settings; an existing one is wrapped. The hooks do nothing in a project without a `passdown.toml`.
 
-    The changes include what agents need to record: permission rules for commands that record, read and
-    coordinate, in a host that has such rules; in a host with a sandbox that is told its folders, the folder
-    in git's that sessions of the current project share. With --no-permissions neither is added.
+    The changes include what agents need to record: in a host with permission rules, rules for commands that
+    record, read and coordinate; in a host with a sandbox, the folder that sessions of the current project
+    share. --no-permissions adds neither.
 
-    With --edits, the host also calls Passdown before it edits a file or runs a command; Passdown then refuses
-    what a subagent must leave to its session. It is for projects in which several agents work: each call
-    takes a moment. A later install keeps these hooks; --no-edits removes them.
+    With --edits, the host also calls Passdown before it edits a file or runs a command, and Passdown refuses
+    what a subagent must leave to its session. Use it where several agents work: each call takes a moment. A
+    later install keeps these hooks; --no-edits removes them.
 
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
@@ -76,9 +76,9 @@ def install(
 def uninstall(name: str, *, is_purge: bool, yes: bool, as_json: bool) -> int:
     """Remove the plugin from a host; your own changes stay.
 
-    Restores every file that `passdown install` edited, but keeps your changes since then. The data of
-    projects stays. With --purge, the local data of the project in the current folder (journals, ledgers,
-    caches) is listed and, if you confirm, deleted. Files that git tracks stay.
+    Restores every file that `passdown install` edited, and keeps your changes since then. Project data stays.
+    With --purge, lists the local data of the project in the current folder (journals, ledgers, caches) and
+    deletes it once you confirm. Files that git tracks stay.
 
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.

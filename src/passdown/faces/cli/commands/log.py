@@ -1,20 +1,24 @@
-"""`passdown log`: list the events of all checkouts of the project, newest first."""
+"""`passdown log`: list the events of all checkouts of the project, show one, or retract one."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from passdown.actions.answers import encode
+from passdown.actions.log import events as actions
 from passdown.actions.log.log import EventLabels, LogRequest, label_events, list_events
-from passdown.errors import UsageError
-from passdown.faces.cli import output
-from passdown.faces.cli.calls import call
-from passdown.faces.cli.lines import event_lines
+from passdown.errors import PassdownError, UsageError
+from passdown.faces.cli import options, output
+from passdown.faces.cli.calls import call, show
+from passdown.faces.cli.lines import event_lines, list_records
+
+if TYPE_CHECKING:  # few calls list sessions
+    from passdown.actions.handover.handoffs import SessionRecords
 
 USUAL: Final = 20
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option("--agent", default="", metavar="NAME", help="Only events of this agent.")
 @click.option("--branch", default="", metavar="NAME", help="Only events written on this branch.")
 @click.option("--type", default="", metavar="NAME", help="Only events of this type, like session_end.")
@@ -22,20 +26,45 @@ USUAL: Final = 20
     "--since", default="", metavar="TIME", help="Only events since a date or time, or an age like 3h or 2d."
 )
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Show N events (default: 20).")
-@click.option("--all", "show_all", is_flag=True, help="Show every event.")
+@click.option("--all", "show_all", is_flag=True, help="Show all, not only the newest.")
+@click.option("--sessions", is_flag=True, help="List the sessions that ended, not events.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object, with the content of each event."
 )
-def command(*, limit: int | None, show_all: bool, as_json: bool, **wanted: str) -> int:
-    """List published events, newest first.
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    *,
+    limit: int | None,
+    show_all: bool,
+    sessions: bool,
+    as_json: bool,
+    **wanted: str,
+) -> None:
+    """List published events, newest first; show one, or retract one.
 
     Includes archived events and the events of other checkouts, which are marked with the checkout; an event
-    that several checkouts have is listed once. `passdown event show ID` shows one in full.
+    that several checkouts have is listed once. `passdown log show ID` shows one in full. An ID may be
+    shortened as long as it matches one event; the view shows such an ID after a text that it cut.
+
+    With --sessions, lists the records that sessions left when they ended; `passdown handoff show NAME` shows
+    one in full.
     """
+    if context.invoked_subcommand is not None:
+        if limit is not None or show_all or sessions or any(wanted.values()):
+            hint = f"write `passdown log {context.invoked_subcommand} ID`"
+            raise UsageError("only the list of events can be filtered", hint=hint)
+        return
     if show_all and limit is not None:
         raise UsageError("--all and --limit cannot be combined", hint="remove one of them")
-    show_log(LogRequest(**wanted, limit=None if show_all else limit or USUAL), as_json=as_json)
-    return 0
+    shown = None if show_all else limit or USUAL
+    if not sessions:
+        show_log(LogRequest(**wanted, limit=shown), as_json=as_json)
+    elif any(wanted.values()):
+        raise UsageError("--sessions lists every session; it cannot be filtered", hint="remove the filter")
+    else:
+        _show_sessions(shown, as_json=as_json)
 
 
 def show_log(request: LogRequest, *, as_json: bool) -> None:
@@ -58,3 +87,77 @@ def _say(found: EventLabels) -> None:
         output.note_hint(
             "show all with --all, or N with -n N; filter with --since, --agent, --branch and --type"
         )
+
+
+def _show_sessions(limit: int | None, *, as_json: bool) -> None:
+    from passdown.actions.handover.handoffs import list_sessions  # the log loads nothing of sessions
+
+    show(call(list_sessions, limit), _say_sessions, as_json=as_json)
+
+
+def _say_sessions(found: "SessionRecords") -> None:
+    for line in list_records(found.sessions, found.now, has_kinds=False):
+        output.say(line)
+    if not found.sessions:
+        output.note("no session has ended yet")
+    if found.earlier:
+        output.note(f"and {found.earlier} earlier")
+        output.note_hint("--all lists every session, -n N the newest N")
+
+
+# --- one event ------------------------------------------------------------------------------------
+
+
+@command.command("show", short_help="Print an event as it was written.")
+@click.argument("name", metavar="ID")
+@options.json
+def show_event(name: str, *, as_json: bool) -> None:
+    """Print an event as it was written.
+
+    Also finds archived events and events of other checkouts. --json prints its data and its path.
+    """
+    answer = call(actions.show_event, name)
+    show(answer, lambda found: _say_text(found.text, name), as_json=as_json)
+
+
+def _say_text(text: str | None, name: str) -> None:
+    if text is None:
+        raise PassdownError(f"event {name} was just removed", hint="run the command again")
+    output.say(text.replace("\r\n", "\n").removesuffix("\n"))
+
+
+@command.command(short_help="Retract an event.")
+@click.argument("name", metavar="ID")
+@click.option("--because", default="", metavar="TEXT", help="The reason, shown in the log.")
+@click.option(
+    "--agent", default="", metavar="NAME", help="The name that retracts it (default: person-<8 hex>)."
+)
+@options.json
+def retract(name: str, *, because: str, agent: str, as_json: bool) -> None:
+    """Retract an event: none of its facts count any more.
+
+    The event file stays; a new event records the retraction. To undo it, publish the facts again. Run
+    `passdown synthesize` afterwards to update the view.
+    """
+    request = actions.EventRetraction(name=name, because=because, agent=agent)
+    found = show(call(actions.retract_event, request), _say_retracted, as_json=as_json)
+    if found.event is None:
+        output.note(f"event {found.retracted} is already retracted")
+
+
+def _say_retracted(found: actions.RetractedEvent) -> None:
+    if found.event:
+        output.say(f"retracted {found.retracted} (recorded as {found.event.id})")
+        output.note_hint("run `passdown synthesize` to update the view")
+
+
+@click.group(invoke_without_command=True, commands=[show_event, retract])
+@options.json
+@click.pass_context
+def event(context: click.Context, *, as_json: bool) -> None:
+    """Show an event, or retract one; same as `log`.
+
+    Without a subcommand, lists the newest events.
+    """
+    if context.invoked_subcommand is None:
+        show_log(LogRequest(limit=USUAL), as_json=as_json)

@@ -14,19 +14,19 @@ from passdown.faces.cli.calls import call, show
     type=click.IntRange(min=1, max=36_500),
     default=project.USUAL_DAYS,
     metavar="N",
-    help="Sum up the last N days (default: 7).",
+    help="Summarize the last N days (default: 7).",
 )
 @options.json
 def command(*, days: int, as_json: bool) -> int:
-    """Sum up what was recorded here: recoveries, conflicts, old handoffs.
+    """Summarize what was recorded here: recoveries, conflicts, old handoffs.
 
-    Starts record the sessions that they recovered (`pending_recovery`), ledgers that nobody updated for a day
-    (`handoff_expired`) and other sessions on the same track (`session_conflict`); commands record how much
-    of what waited for the tracker it has now (`pending_recovery`); the end of a turn records `bd` commands
-    that an agent ran by itself (`manual_bd`), and phases of the test-first cycle that are over, with their
-    seconds (`tdd_cycle`). They are in .git/passdown/metrics.jsonl, one file for all worktrees, or in
-    .conductor/metrics.jsonl where git's folder cannot be written. What other tools record in the latter is
-    counted too. All of it stays on this machine. `passdown doctor --cost` shows what hooks cost.
+    A start records the sessions it recovered (`pending_recovery`), ledgers that nobody updated for a day
+    (`handoff_expired`) and other sessions on the same track (`session_conflict`). Commands record how many
+    queued changes reached the tracker (`pending_recovery`). The end of a turn records `bd` commands that an
+    agent ran by itself (`manual_bd`) and finished phases of the test-first cycle with their seconds
+    (`tdd_cycle`). They are in .git/passdown/metrics.jsonl, one file for all worktrees, or in
+    .conductor/metrics.jsonl if git's folder cannot be written; what other tools record in the latter counts
+    too. All of it stays on this machine. `passdown doctor --cost` shows what hooks cost.
     """
     answer = call(project.sum_up_events, days)
     show(answer, lambda found: _say(found.summary, days), as_json=as_json)

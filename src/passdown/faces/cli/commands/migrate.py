@@ -17,10 +17,10 @@ from passdown.services.log.migrations import MigrationPlan
 @click.option("--yes", is_flag=True, help="Publish without asking. Needed without a terminal.")
 @options.json
 def command(*, file: str | None, yes: bool, as_json: bool) -> int:
-    """Import a `current.md` that Passdown did not make.
+    """Import a `current.md` that Passdown did not write.
 
     FILE is a work stream, a view or an edited view (default: the file in the view's place). Facts that no
-    event states yet are published as one event. A full copy of the file is kept in the folder of local state,
+    event has yet are published as one event. A full copy of the file is kept in the folder of local state,
     and the view replaces the file if it was in the view's place.
 
     Nothing is lost: content that does not fit into an event stays in the copy and is listed.

@@ -23,8 +23,8 @@ from passdown.faces.cli.hosts import HostChoice
 def command(transcript: Path | None, session: str, host: str | None, *, as_json: bool) -> int:
     """Record what a host's transcript and git show about a session.
 
-    Without TRANSCRIPT, looks at git only.
-    Prompts, commands, plans and files that were read stay on this machine. Nothing is recorded twice.
+    Without TRANSCRIPT, reads git only. Prompts, commands, plans, and which files were read, stay on this
+    machine. Nothing is recorded twice.
     """
     answer = call(actions.observe, actions.ObserveRequest(transcript=transcript, host=host or ""), session)
     if unread := answer.result.passed_over:

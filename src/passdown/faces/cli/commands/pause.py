@@ -12,10 +12,10 @@ from passdown.faces.cli.calls import call, show
 @click.command()
 @options.json
 def pause(*, as_json: bool) -> int:
-    """Pause Passdown in this project: nothing runs automatically until `unpause`.
+    """Pause Passdown in this project; nothing runs automatically until `unpause`.
 
-    The pause applies to all checkouts of the project on this machine. Commands that you run still work. To
-    turn Passdown off for one program only, set PASSDOWN_OFF=1 in its environment.
+    Applies to all checkouts of the project on this machine. Commands that you run still work. To turn
+    Passdown off for one program only, set PASSDOWN_OFF=1 in its environment.
     """
     show(call(project.pause, None), _say_paused, as_json=as_json)
     return 0

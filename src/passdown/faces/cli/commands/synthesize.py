@@ -67,7 +67,7 @@ class SynthesizeOptions:
 
 
 @click.command()
-@click.option("--no-confirm", is_flag=True, help="Do not ask. Without a terminal nothing is asked anyway.")
+@click.option("--no-confirm", is_flag=True, help="Do not ask. Without a terminal it never asks.")
 @click.option(
     "--input", multiple=True, metavar="GLOB", help="Merge exactly the files that match; may be repeated."
 )
@@ -78,27 +78,27 @@ class SynthesizeOptions:
 @click.option("--commit", is_flag=True, help="Commit events, archive and view, and nothing else.")
 @click.option("--check", is_flag=True, help="Change nothing; exit with 4 if the view is outdated.")
 @click.option(
-    "--committed", is_flag=True, help="With --check: judge the last commit, not the working tree; for CI."
+    "--committed", is_flag=True, help="With --check: check the last commit, not the working tree; for CI."
 )
 @options.json
 @click.pass_context
 def command(context: click.Context, /, **_: object) -> int:
     """Merge all events into the view; optionally archive and commit.
 
-    On a terminal, shows what would change and asks; elsewhere, and with --no-confirm, it does not ask. The
+    At a terminal, shows what would change and asks; elsewhere, and with --no-confirm, it does not ask. The
     same events always give the same view, byte for byte, and a current view is not written again.
 
     GLOB is matched from the current folder; put it in quotes. The view of these files is printed, unless
     --output names a file.
 
     If [view] commit excludes the view from this branch, the view is kept in a local file; --check then has
-    nothing to compare, says so and exits with 0. So does --check while only a commit of Passdown is waiting:
-    the last commit is consistent, and the next one brings events and view. --check --committed compares the
-    view in the last commit with the events in it.
+    nothing to compare, says so and exits with 0. It also exits with 0 while only a commit by Passdown is
+    pending: the last commit is consistent, and the next one brings events and view. --check --committed
+    compares the view in the last commit with the events in that commit.
 
-    Exits with 0 if it is done, with 1 if the file in the view's place is not Passdown's or you did not
-    confirm, or --check finds a view that git merged and nobody regenerated; with 4 if --check finds the view
-    outdated, missing or edited, and with 5 if the view could not be written.
+    Exits with 0 if it is done; with 1 if the file in the view's place is not Passdown's, if you did not
+    confirm, or if --check finds a view that git merged and nobody regenerated; with 4 if --check finds the
+    view outdated, missing or edited; and with 5 if the view could not be written.
     """
     options = SynthesizeOptions(**context.params)
     options.refuse_contradictions()

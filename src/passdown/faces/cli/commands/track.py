@@ -40,7 +40,7 @@ def command(context: click.Context, *, as_json: bool) -> None:
 
 @command.command(short_help="Work on a track, on a task, or both.")
 @click.argument("track", metavar="[TRACK]", default="")
-@click.option("--task", default="", metavar="ID", help="The task that the session has claimed.")
+@click.option("--task", default="", metavar="ID", help="The task, which the session has claimed.")
 @tdd_options
 @lock_options
 @skip_preflight_option
@@ -48,10 +48,10 @@ def command(context: click.Context, *, as_json: bool) -> None:
 def bind(track: str, task: str, session: str, *, as_json: bool) -> int:
     """Work on a track, on a task, or both; without TRACK, the track stays as it is.
 
-    If the session works on another track, a handoff is written and its ledger archived first. The phases of
-    the test-first cycle are followed unless --no-tdd or the settings say otherwise.
+    If the session works on another track, writes a handoff and archives its ledger first. The session follows
+    the test-first cycle unless --no-tdd or the settings say otherwise.
 
-    A session locks its track. Exits with 3 if another session has it: repeat with --wait, --continue or
+    A session locks its track. Exits with 3 if another session holds it; repeat with --wait, --continue or
     --force.
     """
     if not (track or task):
@@ -129,7 +129,7 @@ def _say_unbound(found: actions.BoundTrack, *, only_task: bool) -> None:
 @command.command(short_help="Show the track of the running session.")
 @options.usual
 def show(session: str, *, as_json: bool) -> None:
-    """Show the track and the task of the running session, and the document of the track."""
+    """Show the track and task of the running session, and the track's document."""
     _show(session, as_json=as_json)
 
 
@@ -149,14 +149,14 @@ def _say_track(found: actions.TrackResult) -> None:
 
 @command.command(short_help="Finish the track: write a handoff and archive the ledger.")
 @click.option("--keep", is_flag=True, help="Leave the ledger where it is.")
-@click.option("--no-validate", is_flag=True, help="Do not judge the gate `completion`.")
-@click.option("--validate-warn", is_flag=True, help="Let a failed gate be a warning.")
+@click.option("--no-validate", is_flag=True, help="Skip the gate `completion`.")
+@click.option("--validate-warn", is_flag=True, help="Only warn if the gate fails.")
 @options.usual
 def finish(session: str, *, keep: bool, no_validate: bool, validate_warn: bool, as_json: bool) -> int:
     """Finish the track: write a handoff, unbind track and task, archive and remove the ledger.
 
-    A track with papers or gates is finished through the gate `completion`: the plan is done, everything is
-    committed and pushed. With `[gates] mode = "full"` a failure stops it, and this exits with 1.
+    A track with documents or gates must pass the gate `completion`: the plan is done, and everything is
+    committed and pushed. With `[gates] mode = "full"` a failure stops the command, which exits with 1.
     """
     request = actions.FinishRequest(keeps_ledger=keep, skips_gate=no_validate, only_warns=validate_warn)
     answer = call(actions.finish, request, session)

@@ -33,10 +33,10 @@ def command(context: click.Context, *, as_json: bool) -> None:
         _show(as_json=as_json)
 
 
-@command.command("show", short_help="Print the view that the current events make.")
+@command.command("show", short_help="Print the view of the current events.")
 @options.json
 def show_view(*, as_json: bool) -> None:
-    """Print the view that the current events make.
+    """Print the view of the current events.
 
     The view is rebuilt but not written; a note says if the file differs from it.
     """
@@ -73,18 +73,18 @@ _SHOWN: Final[Mapping[ViewState, str]] = MappingProxyType(
 # --- list -----------------------------------------------------------------------------------------
 
 
-@command.command("list", short_help="List everything that holds in a section.")
+@command.command("list", short_help="List everything in force in a section.")
 @click.argument("section", type=click.Choice(list(_KINDS)), metavar="SECTION")
-@click.option("--about", default="", metavar="PATH", help="List only what names this file.")
+@click.option("--about", default="", metavar="PATH", help="List only facts that name this file.")
 @options.json
 def list_section(section: str, *, about: str, as_json: bool) -> None:
-    """List everything that holds in a section, newest first, in full.
+    """List everything in force in a section, newest first, in full.
 
     SECTION is goal, now, next, done, decisions, constraints, questions, answers, checkpoints, gates,
-    receipts, feedback or malformed: values of events that could not be read.
+    receipts, feedback or malformed (values of events that could not be read).
 
-    PATH is written from the project's root. A fact names a file by its path, by the last two parts of it, or
-    by its name alone if no other file that events tell of has that name.
+    PATH is relative to the project's root. A fact names a file by its path, by the last two parts of the
+    path, or by its name alone if no other file in the events has that name.
     """
     answer = call(actions.list_section, actions.SectionRequest(kind=_KINDS[section], about=about))
     is_json = as_json
@@ -117,9 +117,9 @@ def _line(text: str) -> str:
 def verify_view(*, as_json: bool) -> int:
     """Verify the view and its events, from scratch.
 
-    Reads every event again. The view must be exactly what the events make; its footer must match these
-    events; each event must match its id, the last commit and the cache. Events that cannot be read are
-    listed with their problem; they are not a failure, because the view counts them.
+    Reads every event again. The view must be exactly what the events produce; its footer must match these
+    events; each event must match its id, the last commit and the cache. Events that cannot be read are listed
+    with their problem; they do not fail the check, because the view counts them.
 
     Exits with 0 if everything is as recorded, with 1 if an event is missing or altered or the view was
     changed, and with 4 if the view is only outdated.

@@ -15,26 +15,26 @@ _DONE: Final = "done"
 """Another word for completed."""
 
 
-@click.command(short_help="Close a task that the session has; its files are released.")
+@click.command(short_help="Close your task and release its files.")
 @click.argument("task", metavar="[ID]", default="")
 @click.option(
     "--reason",
     type=click.Choice([*REASONS, _DONE]),
     default=COMPLETED,
     show_default=True,
-    help="Why; `done` means completed.",
+    help="Why it is closed; `done` means completed.",
 )
 @click.option("--note", "text", default="", metavar="TEXT", help="What was done, or why not.")
-@click.option("--msg", "message", default="", metavar="TEXT", help="Tell the team.")
+@click.option("--msg", "message", default="", metavar="TEXT", help="A message to the team.")
 @options.changing
 def close(task: str, reason: str, text: str, message: str, session: str, *, as_json: bool) -> int:
-    """Close a task that the session has; its files are released.
+    """Close your task and release its files.
 
-    Tasks that waited for it become ready. What was completed is published as done. The text of `--note` may
-    have lines that begin with `KEY DECISION:`, `NEXT:`, `WAITING ON:` or `TRIED:`; those it does not have are
-    taken from what the session stated while it held the task. Exits with 3 if the session does not have the
-    task any more. If the tracker does not answer, the close waits for it and is
-    done by the next command that reaches it.
+    Tasks that waited for it become ready. A completed task is published as done. The text of `--note` may
+    have lines that begin with `KEY DECISION:`, `NEXT:`, `WAITING ON:` or `TRIED:`; missing ones are filled in
+    from what the session recorded while it held the task. If the tracker does not answer, the change is
+    queued, and the next command that reaches the tracker makes it. Exits with 3 if the session no longer
+    holds the task.
     """
     reason = COMPLETED if reason == _DONE else reason
     request = actions.CloseTaskRequest(task=task, reason=reason, text=text, message=message)

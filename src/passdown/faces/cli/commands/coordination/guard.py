@@ -23,24 +23,23 @@ _REF_WORDS = 4
 _FRAMEWORK = ("PRE_COMMIT_FROM_REF", "PRE_COMMIT_TO_REF")
 
 
-@click.group(invoke_without_command=True, short_help="Stop commits of files that another session holds.")
-@click.option("--ci", "span", default="", metavar="BASE..HEAD", help="Judge these commits instead.")
-@click.option("--push", "is_push", is_flag=True, help="Judge the commits of a push, from git's hook.")
+@click.group(invoke_without_command=True, short_help="Block commits of files that another session holds.")
+@click.option("--ci", "span", default="", metavar="BASE..HEAD", help="Check these commits instead.")
+@click.option("--push", "is_push", is_flag=True, help="Check the commits of a push; git's hook uses this.")
 @options.json
 @click.pass_context
 def guard(context: click.Context, span: str, *, is_push: bool, as_json: bool) -> int:
-    """Stop commits of files that another session holds.
+    """Block commits of files that another session holds.
 
-    Judges the staged files, and exits with 3 if the commit must not be made. Git runs this before each
-    commit and merge, after `passdown guard install`. An agent is stopped, and told who has the file and for
-    how long. A person is warned. Whatever goes wrong with the guard itself lets the commit pass. Of a merge,
-    only what differs from all its parents is judged.
+    Checks the staged files, and exits with 3 to stop the commit. After `passdown guard install`, git runs
+    this before each commit and merge. An agent is stopped, and told who holds the file and for how long; a
+    person is warned. If the guard itself fails, the commit passes. Of a merge, only what differs from all its
+    parents is checked.
 
-    With --push, judge the commits that a push adds, which git names on standard input: those that the guard
-    has not seen pass are judged by their files, for the session that pushes.
+    With --push, checks the commits that a push adds (git names them on standard input). Those that the guard
+    has not checked yet are checked by their files, for the session that pushes.
 
-    With --ci, judge commits that were made in the same way, for nobody's session. Exits with 5 if that cannot
-    be found out.
+    With --ci, checks existing commits in the same way, for no session. Exits with 5 if that is not possible.
     """
     if context.invoked_subcommand is not None:
         return 0
@@ -129,10 +128,9 @@ def _say_conflicts(conflicts: Sequence[PathVerdict]) -> None:
 def install(*, yes: bool) -> int:
     """Run the guard before each commit, merge and push, in all worktrees of this clone.
 
-    It becomes git's hooks pre-commit, pre-merge-commit and pre-push. Where there is no such hook, one is
-    written. In a shell script, a marked block is added below its first line. Both are shown first. Hooks of
-    husky, lefthook and pre-commit belong to these tools: the lines to add are printed, and nothing is
-    changed.
+    Uses git's hooks pre-commit, pre-merge-commit and pre-push. Writes each hook that is missing, and adds a
+    marked block below the first line of one that is a shell script; shows both first. Hooks of husky,
+    lefthook and pre-commit belong to these tools: it prints the lines to add, and changes nothing.
     """
     plans = call(actions.plan_install, None).result.plans
     for plan in plans:
@@ -155,9 +153,9 @@ def install(*, yes: bool) -> int:
     return 0
 
 
-@guard.command(short_help="Do not run the guard before commits, merges and pushes any more.")
+@guard.command(short_help="Remove the guard from the hooks of this clone.")
 def uninstall() -> None:
-    """Remove the guard from the hooks of this clone; the rest of them stays to the byte."""
+    """Remove the guard from the hooks of this clone; the rest of each hook stays as it is."""
     answer = call(actions.uninstall, None)
     found = answer.result
     if found.hooks:

@@ -19,9 +19,9 @@ from passdown.faces.cli.options import call_shared
 def msg(text: str, to: str, session: str, *, urgent: bool, as_json: bool) -> None:
     """Send a message to other sessions.
 
-    ADDRESS is an agent, a nickname, `role:NAME`, `task:ID` (whoever has the task) or `all`. A message to a
-    nickname that nobody has waits for the next session of that name. If what sessions share does not answer,
-    a message to a session of this machine is left as a handoff, which its next start shows.
+    ADDRESS is an agent, a nickname, `role:NAME`, `task:ID` (who holds the task) or `all`. A message to a
+    nickname that nobody has waits for the next session of that name. If the coordination engine does not
+    answer, a message to a session on this machine is left as a handoff, which its next start shows.
     """
     answer = call_shared(actions.send, actions.MessageRequest(text=text, to=to, is_urgent=urgent), session)
     if trouble := show(answer, lambda found: _say_sent(found, to), as_json=as_json).trouble:
@@ -36,14 +36,14 @@ def _say_sent(found: actions.MessageAnswer, to: str) -> None:
         output.say(f"sent to {name}" if name == one else f"waits for the next session called {name}")
 
 
-@click.command(short_help="Read the messages and handoffs of other sessions.")
-@click.option("--keep", is_flag=True, help="Leave them unread.")
+@click.command(short_help="Read messages and handoffs from other sessions.")
+@click.option("--keep", is_flag=True, help="Leave everything unread.")
 @click.option("--wait", default="", metavar="TIME", help="Wait for one, like 30s, if there is none.")
 @options.usual
 def inbox(session: str, wait: str, *, keep: bool, as_json: bool) -> None:
-    """Read the messages and handoffs of other sessions.
+    """Read messages and handoffs from other sessions.
 
-    Prints those that the session has not read, and marks them as read.
+    Prints what the session has not read yet, and marks it as read.
     """
     seconds = read_seconds(wait, "--wait") if wait else 0.0
     answer = call(actions.read_inbox, actions.InboxRequest(keeps_unread=keep, wait=seconds), session)

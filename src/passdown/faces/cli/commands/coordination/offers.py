@@ -23,14 +23,14 @@ Found = TypeVar("Found")
 
 
 @click.command(short_help="Offer your task and files to another session.")
-@click.option("--to", default="", metavar="ADDRESS", help="Who may accept it; by default anybody.")
-@click.option("--task", default="", metavar="ID", help="The task; by default the one you work on.")
+@click.option("--to", default="", metavar="ADDRESS", help="Who may accept it (default: anyone).")
+@click.option("--task", default="", metavar="ID", help="The task (default: the one you work on).")
 @options.changing
 def offer(to: str, task: str, session: str, *, as_json: bool) -> int:
-    """Offer a task that your session has, with all its files and what it knows.
+    """Offer a task of your session, with all its files and what the session knows.
 
-    You own them until somebody accepts. Nobody can take them over meanwhile, even if your session ends. After
-    24 hours the offer is over, and they are yours again, or go back to the board.
+    They are yours until somebody accepts. Nobody can take them over meanwhile, even if your session ends. The
+    offer expires after 24 hours; they are then yours again, or go back to the board.
     """
     answer = call_shared(actions.offer, actions.OfferRequest(task=task, to=to), session)
     return _report(answer, _say_made, as_json=as_json)
@@ -40,10 +40,10 @@ def _say_made(found: actions.MadeOffer) -> None:
     output.say(f"offered {found.task} to {found.to or 'anybody'}: {found.short_name}")
 
 
-@click.command(short_help="List the offers that stand.")
+@click.command(short_help="List open offers.")
 @options.json
 def offers(*, as_json: bool) -> None:
-    """List the offers that stand."""
+    """List open offers."""
     show(call(actions.list_standing, None), _say_standing, as_json=as_json)
 
 
@@ -59,15 +59,15 @@ def _say_standing(found: actions.StandingOffers) -> None:
 
 @click.command(short_help="Accept an offer: its task and files become yours.")
 @click.argument("name", metavar="[OFFER]", default="")
-@click.option("--anyway", is_flag=True, help="Accept it though something changed since.")
+@click.option("--anyway", is_flag=True, help="Accept it even if something changed since.")
 @options.run_test
 @options.yes
 @options.changing
 def accept(name: str, session: str, *, anyway: bool, run_test: bool, yes: bool, as_json: bool) -> int:
-    """Show what changed since an offer was made, and accept it.
+    """Accept an offer, after showing what changed since it was made.
 
-    If something changed, or --run-test cannot run the test, --anyway is needed. Task, files and unread
-    messages are then yours under new fences, and what the giver knew is in your ledger.
+    If something changed, or --run-test cannot run the test, add --anyway. The task, its files and its unread
+    messages are then yours, and what the giver knew is in your ledger.
     """
     reviewed = call_shared(actions.review, name, session)
     found = reviewed.result
@@ -107,11 +107,11 @@ def decline(name: str, session: str, *, as_json: bool) -> int:
     return _report(call_shared(actions.decline, name, session), _say_ended, as_json=as_json)
 
 
-@click.command(short_help="Take an offer of your own back.")
+@click.command(short_help="Withdraw your offer.")
 @click.argument("name", metavar="[OFFER]", default="")
 @options.changing
 def withdraw(name: str, session: str, *, as_json: bool) -> int:
-    """Take an offer of your own back."""
+    """Withdraw your offer."""
     return _report(call_shared(actions.withdraw, name, session), _say_ended, as_json=as_json)
 
 

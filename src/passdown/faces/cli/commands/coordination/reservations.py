@@ -13,18 +13,24 @@ from passdown.errors import SeveralSessionsError
 from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.commands.work.preflight import choose_agent
-from passdown.faces.cli.coordination import HELD_CODE, read_seconds, say_held, say_lost
+from passdown.faces.cli.coordination import HELD_CODE, read_seconds, say_held, say_lost, say_queued
 from passdown.faces.cli.options import call_shared
 from passdown.records import replace
 from passdown.services.coordination.path_words import CoveredPattern
 
-_Outcome = actions.GrantedLeases | actions.ReservedFiles | actions.ReleasedFiles | actions.RefusedLease
+_Outcome = (
+    actions.GrantedLeases
+    | actions.ReservedFiles
+    | actions.ReleasedFiles
+    | actions.ReleasedHoldings
+    | actions.RefusedLease
+)
 
 _TAKEN_OVER: Final = "taken over"
 """The outcome of a takeover."""
 
 literal_option = click.option(
-    "--literal", is_flag=True, help="Take each PATH as a name, whatever characters it has."
+    "--literal", is_flag=True, help="Take each PATH as a plain name, whatever characters it contains."
 )
 
 
@@ -34,7 +40,7 @@ literal_option = click.option(
     "--ttl",
     default="10m",
     show_default=True,
-    help="How long without a sign of life; a number alone is minutes.",
+    help="How long after you go silent it expires; a bare number is minutes.",
 )
 @click.option("--all", "everything", is_flag=True, help="Allow a pattern that matches every file.")
 @options.again
@@ -45,13 +51,13 @@ def reserve(
 ) -> int:
     """Reserve files before you edit them.
 
-    You get all or none; no other session can reserve or commit them meanwhile. PATH is a file or a folder
-    with all that is below it, or a pattern with `*`, `?`, `[...]`, `{a,b}` or `**`. It starts in the current
-    folder, or is absolute. A name that exists is never a pattern. Of a link, its name and its target are
-    reserved. The answer says what was understood, and how many tracked files that covers now.
+    You get all of them or none; no other session can reserve or commit them meanwhile. PATH is a file, a
+    folder with everything below it, or a pattern with `*`, `?`, `[...]`, `{a,b}` or `**`, relative to the
+    current folder or absolute. A name that exists is never a pattern. Of a link, both its name and its target
+    are reserved. Prints what was reserved, and how many tracked files that covers now.
 
-    A reservation lives while your session does, and ends two hours after it was last used. Exits with 3 if
-    another session holds one of them.
+    A reservation lasts as long as your session, and expires two hours after it was last used. Exits with 3 if
+    another session holds one of the files.
     """
     request = actions.ReserveRequest(
         words=patterns,
@@ -69,37 +75,39 @@ def reserve(
 def renew(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: bool) -> int:
     """Keep reserved files for longer.
 
-    The named reservations, or all, end two hours after this. Name them as you did for `passdown reserve`.
+    The named reservations, or all, expire two hours from now. Name them as you did for `passdown reserve`.
     """
     request = actions.HeldFilesRequest(words=patterns, is_literal=literal)
     return _report(call(actions.renew, request, session), as_json=as_json)
 
 
-@click.command(short_help="Release reserved files.")
-@click.argument("patterns", nargs=-1, metavar="[PATH]...")
+@click.command(short_help="Release reserved files and claimed tasks.")
+@click.argument("patterns", nargs=-1, metavar="[PATH|ID]...")
 @options.again
 @literal_option
 @options.usual
 def release(patterns: tuple[str, ...], session: str, *, literal: bool, as_json: bool) -> int:
-    """Release reserved files.
+    """Release reserved files and claimed tasks.
 
-    Without PATH, all that the session holds. Name them as you did for `passdown reserve`.
+    Without arguments, releases all files of the session, and no task. Name files as you did for `passdown
+    reserve`, and tasks by their ID; others can then claim them, and their files stay reserved. A word that is
+    both is a path; `passdown task give-back` takes tasks only.
     """
     request = actions.HeldFilesRequest(words=patterns, is_literal=literal)
     return _report(call_shared(actions.release, request, session), as_json=as_json)
 
 
-@click.command(short_help="Take over a task, or all that an agent holds, from a dead session.")
+@click.command(short_help="Take over a task, or everything an agent holds, from a crashed session.")
 @click.argument("name", metavar="TASK|AGENT")
-@click.option("--force", is_flag=True, help="Also from a session that is alive; only for people.")
+@click.option("--force", is_flag=True, help="Take it even from a session that is alive; only for people.")
 @options.changing
 def takeover(name: str, session: str, *, force: bool, as_json: bool) -> int:
-    """Take over a task, or all that an agent holds, from a dead session.
+    """Take over a task, or everything an agent holds, from a crashed session.
 
-    A session is dead if it gave no sign of life for ten minutes, and its process is not running. Time in
-    which no session could be heard, as when the server was away, does not count. At a terminal you are
-    asked which session takes it over if several run here. With --session it is that session's call and not
-    a person's, so --force is refused.
+    A session counts as crashed once it has been silent for ten minutes and its process is not running. Time
+    in which no session could be heard, such as an outage of the server, does not count. If several sessions
+    run here, you are asked at a terminal which one takes it over. With --session the call is that session's
+    and not a person's, so --force is refused.
     """
     request = actions.TakeoverRequest(name=name, is_forced=force)
     try:
@@ -139,12 +147,22 @@ def _say(found: _Outcome) -> None:
         else:
             say_lost(found.refused)
     elif isinstance(found, actions.ReleasedFiles):
-        for name in found.resources:
-            output.say(f"{found.outcome.capitalize()} {name}")
+        _say_released(found)
+    elif isinstance(found, actions.ReleasedHoldings):
+        _say_released(found.files)
+        for task in found.tasks:
+            output.say(f"Gave back {task} {found.titles[task]}")
+        for task in found.queued:
+            say_queued(task)
     elif isinstance(found, actions.ReservedFiles):
         _say_grants(found.granted, found.covered)
     else:
         _say_grants(found)
+
+
+def _say_released(found: actions.ReleasedFiles) -> None:
+    for name in found.resources:
+        output.say(f"{found.outcome.capitalize()} {name}")
 
 
 def _say_grants(found: actions.GrantedLeases, covered: Sequence[CoveredPattern] = ()) -> None:

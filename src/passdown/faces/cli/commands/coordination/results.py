@@ -24,26 +24,26 @@ _ENDED: Final = MappingProxyType(
 _WORDS: Final = MappingProxyType({ResultAction.CLOSE: "closed", ResultAction.UPDATE: "added notes to"})
 
 
-@click.group("result", short_help="Apply what subagents returned, once.")
+@click.group("result", short_help="Apply task changes proposed by subagents.")
 def result() -> None:
-    """Apply what subagents returned, once.
+    """Apply task changes proposed by subagents.
 
-    A subagent does not change tasks. It returns an object that says what is to be done, and the agent that
-    started it runs `passdown result apply`.
+    A subagent does not change tasks itself. It returns an object with the changes it proposes, and the agent
+    that started it runs `passdown result apply`. Each result is applied once.
     """
 
 
-@result.command(short_help="Do what results of subagents ask for.")
+@result.command(short_help="Apply what subagents propose.")
 @click.argument("path", metavar="[FILE]", default="")
 @click.option("--id", "names", multiple=True, metavar="ID", help="Apply only this result.")
 @options.usual
 def apply(path: str, names: tuple[str, ...], session: str, *, as_json: bool) -> int:
-    """Do what results of subagents ask for: close tasks, or add notes to them.
+    """Apply what subagents propose: close tasks, or add notes to them.
 
-    FILE has a result, as the subagent returned it; `-` reads it from the input. Without FILE, all results are
-    applied that hooks kept when subagents of the session ended. The same result is applied once, wherever it
-    comes from. Exits with 1 if something could not be done, and with 5 if there was no answer, so that it may
-    have been done; the same call tries that again.
+    FILE is a result as the subagent returned it; `-` reads it from standard input. Without FILE, applies all
+    results that hooks kept when subagents of the session ended. Each result is applied once, wherever it
+    comes from. Exits with 1 if a change failed, and with 5 if there was no answer, so that it may have been
+    made; the same command then tries again.
     """
     given = sys.stdin.buffer.read() if path == actions.INPUT else b""
     answer = call_shared(actions.apply, actions.ApplyRequest(path=path, given=given, names=names), session)
@@ -60,11 +60,11 @@ def _say_results(found: actions.AppliedResults) -> None:
         output.say("No results to apply.")
 
 
-@result.command("list", short_help="List the results that wait, or all.")
+@result.command("list", short_help="List the results that are not applied yet, or all.")
 @click.option("--all", "show_all", is_flag=True, help="Also list results that were applied or dropped.")
 @options.usual
 def list_(session: str, *, show_all: bool, as_json: bool) -> None:
-    """List the results of the session's subagents that wait to be applied, or all."""
+    """List the results of the session's subagents that are not applied yet, or all."""
     answer = call(actions.list_known, actions.ListResultsRequest(is_all=show_all), session)
     found = calls.show(answer, _say_listed, as_json=as_json)
     if not (found.results or as_json):
@@ -97,22 +97,23 @@ def _say_shown(shown: actions.ShownResult) -> None:
         output.say(output.wrapped(f"problem: {problem}", "  ", "    "))
 
 
-@result.command(short_help="Do not apply a result.")
+@result.command(short_help="Drop a result without applying it.")
 @click.argument("name", metavar="ID")
 @options.usual
 def drop(name: str, session: str, *, as_json: bool) -> None:
-    """Decide that a result is not applied; what was applied of it stays."""
+    """Drop a result without applying it; what was already applied stays."""
     answer = call(actions.drop, name, session)
     found = answer.result.result
     calls.show(answer, lambda _: output.say(f"{found.id} is {found.state}"), as_json=as_json)
 
 
-@result.command(short_help="Print the rules that a subagent is told.")
+@result.command(short_help="Print the rules that a subagent gets.")
 @options.json
 def rules(*, as_json: bool) -> None:
-    """Print the rules that a subagent is told at its start.
+    """Print the rules that a subagent gets at its start.
 
-    Hooks tell them where the host calls at the start of a subagent. Elsewhere, put them into its prompt.
+    In hosts that call a hook at the start of a subagent, the hook prints them. Elsewhere, put them into the
+    subagent's prompt.
     """
     answer = call(actions.read_rules, None)
     calls.show(answer, lambda found: output.say(found.rules.rstrip("\n")), as_json=as_json)

@@ -10,17 +10,19 @@ from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.tasks import Listing
 from passdown.faces.cli import calls, options, output
 from passdown.faces.cli.commands.work.tracker import list_blocked, list_ready, say_listed
-from passdown.faces.cli.coordination import HELD_CODE, describe_task, say_lost
+from passdown.faces.cli.coordination import HELD_CODE, describe_task, say_lost, say_queued
 from passdown.faces.cli.options import call_shared
 
-_priority = click.option("--priority", type=int, default=None, metavar="0-4", help="0 is the most urgent.")
-_role = click.option("--role", default=None, metavar="ROLE", help="Who it is for.")
-_body = click.option("--body", default=None, metavar="TEXT", help="More about it.")
+_priority = click.option(
+    "--priority", type=int, default=None, metavar="0-4", help="The priority; 0 is the most urgent."
+)
+_role = click.option("--role", default=None, metavar="ROLE", help="The role it is for.")
+_body = click.option("--body", default=None, metavar="TEXT", help="More about the task.")
 
 
-@click.group("task", short_help="Add tasks, list them, and change them.")
+@click.group("task", short_help="Add, list and change tasks.")
 def task() -> None:
-    """Add tasks, list them, and change them.
+    """Add, list and change tasks.
 
     `passdown claim` takes one, `passdown close` finishes it.
     """
@@ -28,8 +30,10 @@ def task() -> None:
 
 @task.command(short_help="Add a task.")
 @click.argument("title")
-@click.option("--id", "name", default="", metavar="ID", help="Its id; by default a short new one.")
-@click.option("--after", multiple=True, metavar="ID", help="A task that must be closed first.")
+@click.option("--id", "name", default="", metavar="ID", help="The task's id (default: a short new one).")
+@click.option(
+    "--after", multiple=True, metavar="ID", help="A task that must be closed first; may be repeated."
+)
 @_priority
 @_role
 @_body
@@ -41,17 +45,17 @@ def add(context: click.Context, /, session: str, *, as_json: bool, **_: object) 
     _say_task(call_shared(actions.add, request, session), "added", as_json=as_json)
 
 
-@task.command(short_help="List the tasks that can be claimed now.")
+@task.command(short_help="List the tasks you can claim now.")
 @options.json
 def ready(*, as_json: bool) -> None:
-    """List the tasks that can be claimed now, the first to be claimed first."""
+    """List the tasks you can claim now, in the order in which they are claimed."""
     list_ready(as_json=as_json)
 
 
-@task.command(short_help="List the tasks that wait, and what they wait for.")
+@task.command(short_help="List the tasks that wait, and for what.")
 @options.json
 def blocked(*, as_json: bool) -> None:
-    """List the tasks that wait for another task, or for something outside."""
+    """List the tasks that wait for another task, or for something outside the tracker."""
     list_blocked(as_json=as_json)
 
 
@@ -68,7 +72,7 @@ def list_(*, show_all: bool, as_json: bool) -> None:
 @click.argument("name", metavar="ID")
 @options.json
 def show(name: str, *, as_json: bool) -> None:
-    """Show a task with its holder, what it waits for, and the notes from when it was closed."""
+    """Show a task with its holder, what it waits for, and its closing notes."""
     calls.show(calls.call(actions.show, name), _say_shown, as_json=as_json)
 
 
@@ -87,36 +91,36 @@ def _say_shown(found: actions.ShownTask) -> None:
 @click.argument("text")
 @options.changing
 def note(name: str, text: str, session: str, *, as_json: bool) -> None:
-    """Add a text to the notes of a task; what is there stays.
+    """Add TEXT to the notes of a task.
 
-    If the tracker does not answer, the note waits for it and is added by the next command that reaches it.
+    If the tracker does not answer, the note is queued, and the next command that reaches the tracker adds it.
     """
     answer = call_shared(actions.note, actions.NoteRequest(name=name, text=text), session)
     said = f"Note queued: {name}" if answer.result.waiting else f"Noted: {name}"
     calls.show(answer, lambda _: output.say(said), as_json=as_json)
 
 
-@task.command(short_help="Let a task wait for another.")
+@task.command(short_help="Make a task depend on another.")
 @click.argument("name", metavar="ID")
 @click.argument("by", metavar="OTHER")
 @options.changing
 def block(name: str, by: str, session: str, *, as_json: bool) -> None:
-    """Let a task wait until another one is closed."""
+    """Make a task depend on another: it waits until that one is closed."""
     answer = call_shared(actions.block, actions.BlockRequest(name=name, by=by), session)
     calls.show(answer, lambda found: output.say(f"{found.task.task} now waits for {by}"), as_json=as_json)
 
 
-@task.command("give-back", short_help="Let others claim a task that the session has.")
+@task.command("give-back", short_help="Give back a task, so that others can claim it.")
 @click.argument("name", metavar="ID")
 @options.changing
 def give_back(name: str, session: str, *, as_json: bool) -> int:
-    """Let others claim a task that the session has; its files stay reserved."""
+    """Give back a task, so that others can claim it; its files stay reserved."""
     answer = call_shared(actions.give_back, name, session)
     found = answer.result
     if isinstance(found, Lost):
         say_lost(found)
     elif found is None:
-        output.say(f"Queued: the next command that reaches the tracker gives {name} back")
+        say_queued(name)
     elif as_json:
         output.say_json(encode(found))
     else:
@@ -127,8 +131,8 @@ def give_back(name: str, session: str, *, as_json: bool) -> int:
 
 @task.command(short_help="Change a task.")
 @click.argument("name", metavar="ID")
-@click.option("--title", default=None, metavar="TEXT", help="What is to be done.")
-@click.option("--open", "is_open", is_flag=True, help="It is not blocked any more.")
+@click.option("--title", default=None, metavar="TEXT", help="The new title.")
+@click.option("--open", "is_open", is_flag=True, help="Open it again; it is no longer blocked.")
 @_priority
 @_role
 @_body
@@ -142,7 +146,7 @@ def change(context: click.Context, /, session: str, *, as_json: bool, **_: objec
 
 @task.command(short_help="Print all tasks as lines of JSON.")
 def export() -> None:
-    """Print all tasks, one JSON object a line, as `bd export` does."""
+    """Print all tasks, one JSON object per line, as `bd export` does."""
     for line in calls.call(actions.export, None).result.lines:
         output.say(line)
 
@@ -151,7 +155,7 @@ def export() -> None:
 @click.argument("path", metavar="FILE")
 @options.changing
 def import_(path: str, session: str, *, as_json: bool) -> None:
-    """Add the tasks of a file that `passdown task export` or `bd export` wrote; known ids are left alone."""
+    """Add the tasks of a file that `passdown task export` or `bd export` wrote; skip ids that are known."""
     answer = call_shared(actions.import_file, path, session)
     found = answer.result
     said = f"{output.counted(found.added, 'task')} added, {found.known} already there"

@@ -10,20 +10,20 @@ from passdown.faces.cli.lines import say_difference
 from passdown.settings import FILE_NAME
 
 
-@click.group("team", short_help="Set this project up for a team.")
+@click.group("team", short_help="Set up this project for a team.")
 def team() -> None:
-    """Set this project up for a team.
+    """Set up this project for a team.
 
-    Sessions in one clone and its worktrees coordinate without it.
+    Only several clones need it: sessions in one clone and its worktrees coordinate without.
     """
 
 
-@team.command(short_help="Give the project a key.")
+@team.command(short_help="Create the project's team key.")
 @options.write
-@click.option("--new-key", is_flag=True, help="Draw another key, for a fork that is a project of its own.")
+@click.option("--new-key", is_flag=True, help="Create another key, for a fork that is a project of its own.")
 @options.json
 def init(*, yes: bool, new_key: bool, as_json: bool) -> int:
-    """Give the project a key, by which a server tells it from others.
+    """Create the project's team key, by which a server tells it from others.
 
     Adds a marked block with a new key to the end of `passdown.toml`; the change is shown first. Commit it, so
     that every clone has the same key.
@@ -69,14 +69,14 @@ def _say_written(found: actions.KeyPlan) -> None:
     )
 
 
-@team.command(short_help="Bring the tables of the server up to date.")
+@team.command(short_help="Create or upgrade the tables on the server.")
 @click.option("--url", default="", metavar="URL", help="The server, as the role that owns the tables.")
 @options.json
 def migrate(url: str, *, as_json: bool) -> None:
-    """Create the tables that sessions coordinate through on a PostgreSQL server, or bring them up to date.
+    """Create or upgrade the tables on a PostgreSQL server that sessions coordinate through.
 
-    The role of the URL must be `passdown_owner`, or be allowed to create it. Passwords are not taken here:
-    libpq finds them in its password file, service file or environment.
+    The role in the URL must be `passdown_owner`, or be allowed to create it. Do not pass a password: libpq
+    finds it in its password file, service file or environment.
     """
     show(
         call(actions.migrate, url),

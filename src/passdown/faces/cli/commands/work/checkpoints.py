@@ -28,12 +28,13 @@ stream_option = click.option(
 )
 
 
-@click.group(short_help="Save phases of work, and go on from them.")
+@click.group(short_help="Save phases of work, and resume from them.")
 def checkpoint() -> None:
-    """Save phases of work, and go on from them.
+    """Save phases of work, and resume from them.
 
-    A phase is shown in the stream document of the track (thoughts/shared/handoffs/TRACK/current.md) and in
-    events, so that a later session, here or elsewhere, can go on at the first one that is open.
+    Phases are recorded in events and in the track's stream document
+    (thoughts/shared/handoffs/TRACK/current.md), so that a later session, here or elsewhere, can resume at the
+    first open one.
     """
 
 
@@ -43,23 +44,25 @@ def checkpoint() -> None:
 @stream_option
 @options.usual
 def start(phase: int, name: str, stream: str, session: str, *, as_json: bool) -> None:
-    """Begin a phase: it is in progress from now on."""
+    """Begin a phase, which is then in progress."""
     begun = Phase(phase=phase, name=name.strip(), state=PhaseState.IN_PROGRESS)
     request = actions.CheckpointRequest(phase=begun, stream=stream)
     calls.show(call(actions.save, request, session), _say_saved, as_json=as_json)
 
 
-@checkpoint.command(short_help="Run the test of a phase; it is validated if that passes.")
+@checkpoint.command(short_help="Run the test of a phase; it is validated if the test passes.")
 @phase_argument
 @name_option
-@click.option("--test", "test", default="", metavar="COMMAND", help="The command; by default the last test.")
+@click.option(
+    "--test", "test", default="", metavar="COMMAND", help="The test command (default: the last one that ran)."
+)
 @options.yes
 @options.usual
 def validate(phase: int, name: str, test: str, session: str, *, yes: bool, as_json: bool) -> int:
-    """Run the test of a phase; it is validated if that passes, and fails otherwise.
+    """Run the test of a phase, which is validated if the test passes, and failed otherwise.
 
-    The command is shown, and runs without a shell after you agreed or with --yes. How many tests pass is read
-    from its output, if it is that of a known test runner. Exits with 1 if it fails.
+    Shows the command, and runs it without a shell once you agree or with --yes. The number of passing tests
+    is read from the output of known test runners. Exits with 1 if the test fails.
     """
     request = actions.ValidationRequest(
         phase=phase, name=name.strip(), test=test, told=choose_teller(as_json=as_json)
@@ -84,18 +87,18 @@ def fail(phase: int, why: str, name: str, stream: str, session: str, *, as_json:
     calls.show(call(actions.save, request, session), _say_saved, as_json=as_json)
 
 
-@checkpoint.command(short_help="Go on from the last checkpoint, if its tests still end as they did.")
+@checkpoint.command(short_help="Resume from the last checkpoint if its test still gives the same result.")
 @click.argument("stream", default="", metavar="[STREAM]")
 @options.yes
-@click.option("--anyway", is_flag=True, help="Go on though a test ends differently.")
+@click.option("--anyway", is_flag=True, help="Resume even if a test gives a different result.")
 @options.usual
 def resume(stream: str, session: str, *, yes: bool, anyway: bool, as_json: bool) -> int:
-    """Go on from the last checkpoint, if its tests still end as they did.
+    """Resume from the last checkpoint if its test still gives the same result.
 
-    STREAM is the name or the path of a stream document. What changed since is shown: branch, commits, files.
-    The test of the last validated phase runs again, and so does the last recorded one if that is another,
-    after you agreed or with --yes. If one exits with another code than then, nothing is resumed and the
-    command exits with 1. Otherwise the first phase that is not validated is in progress from now on.
+    STREAM is the name or path of a stream document. Shows what changed since: branch, commits, files. Runs
+    the test of the last validated phase again, and the last recorded test if that is another, once you agree
+    or with --yes. If one exits with a different code than before, nothing is resumed and the command exits
+    with 1. Otherwise the first phase that is not validated becomes the one in progress.
     """
     request = actions.ResumeRequest(stream=stream, goes_on=anyway, told=choose_teller(as_json=as_json))
     point = call(actions.plan_resume, request, session).result
@@ -135,9 +138,9 @@ def _say_resumed(found: actions.ResumedCheckpoint | actions.ChangedCheckpoint) -
 @click.argument("stream", default="", metavar="[STREAM]")
 @options.usual
 def show(stream: str, session: str, *, as_json: bool) -> None:
-    """Show the phases of your session, or of a stream document, and where to go on.
+    """Show the phases of your session, or of a stream document, and where to resume.
 
-    STREAM is the name or the path of a stream document.
+    STREAM is the name or path of a stream document.
     """
     calls.show(call(actions.show, stream, session), _say_progress, as_json=as_json)
 

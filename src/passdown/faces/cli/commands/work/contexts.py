@@ -8,23 +8,24 @@ from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
 
 
-@click.group(short_help="Save and recall the context of a session.")
+@click.group(short_help="Save and recall a session's context.")
 def context() -> None:
-    """Save and recall the context of a session.
+    """Save and recall a session's context.
 
-    It is one file for the next session, .conductor/session-context.md. Hooks save it when the context is
-    nearly full or is about to be compacted; `passdown end` and `passdown handoff create` save it, too.
+    The context is one file for the next session, .conductor/session-context.md. Hooks save it when the
+    agent's context is nearly full or about to be compacted; so do `passdown end` and `passdown handoff
+    create`.
     """
 
 
 @context.command(short_help="Save the context of your session.")
-@click.option("--nothing-ruled-out", is_flag=True, help="State that nothing is ruled out.")
+@click.option("--nothing-ruled-out", is_flag=True, help="Record that nothing is ruled out.")
 @options.usual
 def save(session: str, *, nothing_ruled_out: bool, as_json: bool) -> None:
     """Save the context of your session: goal, what is ruled out, decisions, files, questions, next steps.
 
-    Without a goal, or without anything ruled out, nothing is written. A file that is no context any more is
-    kept beside the new one, with .bak after its name.
+    Without a goal, or with nothing ruled out, nothing is written. A file in its place that is not a context
+    is kept beside the new one, with `.bak` after its name.
     """
     request = actions.SaveContextRequest(nothing_ruled_out=nothing_ruled_out)
     show(call(actions.save, request, session), _say_saved, as_json=as_json)
@@ -36,12 +37,13 @@ def _say_saved(saved: actions.SavedFile) -> None:
         output.note(f"the old file could not be read; it is now {saved.backup}")
 
 
-@context.command(short_help="Check that a saved context keeps its contract.")
+@context.command(short_help="Check that a saved context is complete.")
 @options.usual
 def check(session: str, *, as_json: bool) -> int:
-    """Check that a saved context keeps its contract.
+    """Check that a saved context is complete.
 
-    Its first line is its version, and what is marked [PRESERVE] says something. Exits with 1 if it does not.
+    Its first line must be its version, and sections marked [PRESERVE] must not be empty. Exits with 1
+    otherwise.
     """
     return 0 if show(call(actions.check, None, session), _say_checked, as_json=as_json).is_kept else 1
 
@@ -56,10 +58,10 @@ def _say_checked(found: actions.CheckedContext) -> None:
     output.say(f"{found.path}: {verdict}")
 
 
-@context.command(short_help="Print what a saved context says.")
+@context.command(short_help="Print a saved context.")
 @options.usual
 def recall(session: str, *, as_json: bool) -> int:
-    """Print what a saved context says: what is built, what is ruled out, and where the work is."""
+    """Print a saved context: what is being built, what is ruled out, and where the work stands."""
     answer = call(actions.recall, None, session)
     found = answer.result.context
     if found is None:

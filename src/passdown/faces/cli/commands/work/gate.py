@@ -18,18 +18,19 @@ from passdown.records import replace
 
 _REFUSED: Final = 1
 _gate_argument = click.argument("name", metavar="GATE")
-_note_option = click.option("--note", default="", metavar="TEXT", help="What was checked, or is wrong.")
-_warn_option = click.option("--validate-warn", is_flag=True, help="Let a failure be a warning.")
+_note_option = click.option("--note", default="", metavar="TEXT", help="What you checked, or what is wrong.")
+_warn_option = click.option("--validate-warn", is_flag=True, help="Only warn if the gate fails.")
 
 
 @click.group(invoke_without_command=True)
 @click.pass_context
 def gate(context: click.Context) -> None:
-    """Judge the gates of the session's track.
+    """Run or record quality gates.
 
-    The gates are design, spec, plan-structure, plan-execution and completion. With `[gates] mode = "full"`
+    The gates are design, spec, plan-structure, plan-execution and completion. With `[gates] mode = "full"`,
     design, plan-execution and completion stop the work when they fail; otherwise a failure is a warning.
-    After the third failed attempt a person must decide. Without a subcommand, lists the gates.
+    After the third failed attempt a person must decide. Without a subcommand, lists the gates of the
+    session's track.
     """
     if context.invoked_subcommand is None:
         _list("", as_json=False)
@@ -38,7 +39,7 @@ def gate(context: click.Context) -> None:
 @gate.command("list", short_help="List the gates of the track.")
 @options.usual
 def list_command(session: str, *, as_json: bool) -> None:
-    """List the gates of the track, their last results, and which of them are due."""
+    """List the gates of the track, their last results, and which are due."""
     _list(session, as_json=as_json)
 
 
@@ -58,7 +59,7 @@ def _say_gates(found: actions.GateList) -> None:
 @_gate_argument
 @options.usual
 def show(name: str, session: str, *, as_json: bool) -> None:
-    """Show every result of a gate that the session knows, the commands that it runs, and what it asks."""
+    """Show every known result of a gate, the commands it runs, and what it asks."""
     calls.show(call(actions.show, name, session), _say_details, as_json=as_json)
 
 
@@ -75,18 +76,18 @@ def _say_details(found: actions.GateDetails) -> None:
         output.say(output.wrapped(f"runs: {line.command}", "  ", "    "))
 
 
-@gate.command(short_help="Check a gate: count what can be counted, run the plan's commands.")
+@gate.command(short_help="Check a gate, and run the plan's verification commands.")
 @_gate_argument
 @_warn_option
 @options.yes
 @skip_preflight_option
 @options.usual
 def run(name: str, session: str, *, validate_warn: bool, yes: bool, as_json: bool) -> int:
-    """Check a gate: count what can be counted, and run the commands that verify the plan.
+    """Check a gate: make its automatic checks, and run the plan's verification commands.
 
-    The commands stand in code blocks below a heading with the word Verification. They are shown first, and
-    run only if you agree or with --yes: as words, without a shell. `&&` and `;` make several commands; a line
-    in which a shell would do more is not run, and fails the gate. What they print stays on this machine.
+    The commands are in code blocks below a heading with the word Verification. They are shown first, and run
+    only if you agree or with --yes, without a shell. `&&` and `;` separate commands; a line that needs more
+    of a shell is not run, and fails the gate. Their output stays on this machine.
 
     Exits with 1 if the gate fails, if you did not agree, or if the gate waits for a person.
     """
@@ -106,27 +107,27 @@ def run(name: str, session: str, *, validate_warn: bool, yes: bool, as_json: boo
     return _show(call(actions.run, request, session, is_first=False), as_json=as_json)
 
 
-@gate.command("pass", short_help="Say that a gate passes, and what was checked.")
+@gate.command("pass", short_help="Record that a gate passes, and what was checked.")
 @_gate_argument
 @_note_option
 @skip_preflight_option
 @options.usual
 def pass_command(name: str, note: str, session: str, *, as_json: bool) -> int:
-    """Say that a gate passes, and what was checked.
+    """Record that a gate passes, and what was checked.
 
-    It is your word, and the note says what it rests on. plan-structure and completion are counted by
-    `passdown gate run`. Exits with 1 if the gate waits for a person.
+    This records your own review, and the note says what you checked. plan-structure and completion are
+    checked by `passdown gate run`. Exits with 1 if the gate waits for a person.
     """
     return _state(name, note, session, passed=True, as_json=as_json)
 
 
-@gate.command(short_help="Say that a gate fails, and why.")
+@gate.command(short_help="Record that a gate fails, and why.")
 @_gate_argument
 @_note_option
 @skip_preflight_option
 @options.usual
 def fail(name: str, note: str, session: str, *, as_json: bool) -> int:
-    """Say that a gate fails, and why; exits with 1 where that stops the work."""
+    """Record that a gate fails, and why; exits with 1 where that stops the work."""
     return _state(name, note, session, passed=False, as_json=as_json)
 
 

@@ -25,9 +25,9 @@ _LOCK: Final = "lock"
 """The step that locks the track."""
 _NO_SESSION: Final = "no session is running; start one with `passdown start`"
 _FLAGS: Final = (
-    ("--continue", "Work beside another session that has the track."),
-    ("--wait", "Wait up to ten minutes for a session that has the track."),
-    ("--force", "Take the track from a session that is alive; only for people."),
+    ("--continue", "Work beside another session that holds the track."),
+    ("--wait", "Wait up to ten minutes for the session that holds the track."),
+    ("--force", "Take the track even from a session that is alive; only for people."),
 )
 Call = TypeVar("Call", bound=Callable[..., object])
 Request = TypeVar("Request")
@@ -43,7 +43,7 @@ skip_preflight_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_note_skip,
-    help="Do not look at tracker, lock and what waits first.",
+    help="Skip the checks of `passdown preflight`.",
 )
 
 
@@ -72,17 +72,17 @@ def is_preflight_skipped() -> bool:
     return bool(click.get_current_context().meta.get(_SKIP))
 
 
-@click.command(short_help="Look at everything that can be in the way before you work.")
+@click.command(short_help="Check that nothing blocks you.")
 @click.argument("track", metavar="[TRACK]", default="")
 @lock_options
 @options.usual
 def preflight(track: str, session: str, *, as_json: bool) -> int:
-    """Look at everything that can be in the way before you work.
+    """Check that nothing blocks you.
 
-    In this order: the tracker; the mode; the lock of the track, TRACK or that of the session; the saved
-    context; what waits for the tracker, which is done now; what sessions left that died; sessions that are
-    silent. `claim`, `track bind`, `gate` and `loop` do it once in a session, and print only what is in the
-    way. Without a session it only looks: nothing is locked or done, and none is started.
+    Checks, in this order: the tracker; the mode; the lock of the track (TRACK, or that of the session); the
+    saved context; changes queued for the tracker, which are sent now; what crashed sessions left; silent
+    sessions. `claim`, `track bind`, `gate` and `loop` do this once in a session, and print only problems.
+    Without a session it only looks: it locks and sends nothing, and starts no session.
 
     Exits with 1 if the settings ask for Beads and `bd` is missing, and with 3 if another session has the
     track.

@@ -42,11 +42,11 @@ def read_choice() -> bool | None:
 @options.usual
 @click.pass_context
 def tdd(context: click.Context, session: str, *, as_json: bool) -> None:
-    """Show the phases of the test-first cycle, or say that one begins.
+    """Show the phases of the test-first cycle, or record that one begins.
 
-    Passdown sees phases by itself at the end of a turn: RED when a test file is written or a test fails,
-    GREEN when a test passes, REFACTOR when something is committed after that. Each is noted on the task. A
-    subcommand says it at once. Without one, shows the phases of the session.
+    Passdown notices phases at the end of a turn: RED when a test file is written or a test fails, GREEN when
+    a test passes, REFACTOR when something is committed after that. Each is noted on the task. A subcommand
+    records it at once. Without one, shows the phases of the session.
     """
     context.obj = session
     if context.invoked_subcommand is None:

@@ -9,39 +9,39 @@ from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.coordination import say_tasks, say_waiting
 
 
-@click.command(short_help="List the tasks that can be claimed now.")
+@click.command(short_help="List the tasks you can claim now.")
 @options.json
 def ready(*, as_json: bool) -> None:
-    """List the tasks that can be claimed now.
+    """List the tasks you can claim now; same as `task ready`.
 
-    The first to be claimed stands first. If there is none, it says what the others wait for.
+    They stand in the order in which they are claimed. If there is none, prints what the others wait for.
     """
     list_ready(as_json=as_json)
 
 
-@click.command(short_help="List the tasks that wait, and what they wait for.")
+@click.command(short_help="List the tasks that wait, and for what.")
 @options.json
 def blocked(*, as_json: bool) -> None:
-    """List the tasks that wait, and what they wait for.
+    """List the tasks that wait, and for what; same as `task blocked`.
 
-    A task waits for other tasks, or for something outside.
+    A task waits for other tasks, or for something outside the tracker.
     """
     list_blocked(as_json=as_json)
 
 
-@click.command(short_help="Let the tracker exchange tasks with others.")
+@click.command(short_help="Sync the tracker with its remote.")
 @click.option(
     "--drop", "dropped", default="", metavar="ID", help="Drop a queued change, and do nothing else."
 )
 @options.usual
 def sync(session: str, dropped: str, *, as_json: bool) -> None:
-    """Let the tracker exchange tasks with others.
+    """Sync the tracker with its remote.
 
-    Beads writes its export or pulls and pushes, depending on its version; `push` below `[tracker]` allows
-    what would push to a git remote. The board needs no exchange.
+    Beads writes its export, or pulls and pushes, depending on its version; `push` under `[tracker]` allows
+    pushing to a git remote. Passdown's own board has no remote.
 
-    A change that the tracker does not take waits, and every command that reaches the tracker tries it again.
-    `passdown status` lists what waits; `--drop` gives one up, by the id in `passdown status --json`.
+    A change that the tracker does not accept is queued, and every command that reaches the tracker tries it
+    again. `passdown status` lists queued changes; `--drop` drops one, by its id in `passdown status --json`.
     """
     if dropped:
         show(call(actions.drop, dropped, session), _say_dropped, as_json=as_json)
