@@ -151,7 +151,10 @@ def test_edits_and_commits_are_judged_by_the_copy_of_what_the_server_said(
     stopped = commit(birch, "src/a.py")
     assert stopped.code == 3
     assert "src/a.py is held by" in " ".join(stopped.err.split())
-    assert "cannot reach the coordination server (127.0.0.1:9); used the last known reservations, from " in " ".join(stopped.err.split())
+    assert (
+        "cannot reach the coordination server (127.0.0.1:9); used the last known reservations, from "
+        in " ".join(stopped.err.split())
+    )
     assert commit(birch, "docs/a.md").code == 0
     assert birch("reserve", "lib/").code == 5
     (birch.folder / ".git/passdown/engine-away.json").unlink()
