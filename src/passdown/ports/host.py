@@ -61,6 +61,8 @@ class Install(NamedTuple):
     has_status_line: bool = False
     rules: tuple[str, ...] = ()
     """The permission rules that let agents record without asking; empty for a host without such rules."""
+    former_rules: tuple[str, ...] = ()
+    """The rules that earlier versions added; uninstalling removes them too."""
     has_writable_roots: bool = False
     """Whether its settings list the folders to which its sandbox may write."""
     copies: bool = False

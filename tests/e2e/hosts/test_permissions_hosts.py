@@ -34,6 +34,7 @@ REFUSED: Final = (
     "passdown nowhere",
     "passdown now x && touch made",
     "passdown init",
+    "passdown log retract ev-1",
 )
 
 

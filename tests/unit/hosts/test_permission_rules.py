@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.hosts.permission_rules import VERBS, put_rules
+from passdown.core.hosts.permission_rules import VERBS, WHOLE_COMMANDS, put_rules
 from passdown.core.hosts.status_lines import clean_settings, put_status_line, undo_settings
 from passdown.core.json_text import read_items
 from passdown.core.problems import Malformed
@@ -94,7 +94,10 @@ def test_what_is_no_list_has_no_items(text: str) -> None:
 
 @pytest.mark.requirement("C71")
 def test_no_rule_allows_a_command_that_runs_commands_of_others() -> None:
-    assert INSTALL.rules == tuple(f"Bash(passdown {verb}:*)" for verb in VERBS)
+    assert INSTALL.rules == (
+        *(f"Bash(passdown {verb}:*)" for verb in VERBS),
+        *(f"Bash(passdown {command})" for command in WHOLE_COMMANDS),
+    )
     for verb in ("gate", "checkpoint", "handoff", "hook", "install", "uninstall", "tdd"):
         assert verb not in VERBS
     assert len(VERBS) == 19

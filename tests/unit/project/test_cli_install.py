@@ -275,6 +275,31 @@ def test_claude_code_is_offered_rules_for_the_commands_that_record(command: Call
     assert hosts.files() == before
 
 
+def test_the_log_is_allowed_and_a_retraction_is_not(command: Caller, hosts: FakeHosts) -> None:
+    command("install", "claude", "--yes")
+    settings = hosts.home / ".claude/settings.json"
+    allowed = [one for one in json.loads(settings.read_text())["permissions"]["allow"] if " log" in one]
+
+    assert sorted(allowed) == [
+        "Bash(passdown log --json)",
+        "Bash(passdown log --sessions)",
+        "Bash(passdown log show:*)",
+        "Bash(passdown log)",
+    ]
+
+
+def test_an_uninstall_removes_the_rules_of_earlier_versions(command: Caller, hosts: FakeHosts) -> None:
+    before = hosts.files()
+    command("install", "claude", "--yes")
+    settings = hosts.home / ".claude/settings.json"
+    former = settings.read_text().replace("Bash(passdown log show:*)", "Bash(passdown log:*)")
+    settings.write_text(former)
+
+    assert command("uninstall", "claude", "--yes").code == 0
+
+    assert hosts.files() == before
+
+
 def test_whoever_does_not_want_rules_is_given_none(command: Caller, hosts: FakeHosts) -> None:
     assert command("install", "claude", "--no-permissions", "--yes").code == 0
 

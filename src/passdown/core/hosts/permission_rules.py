@@ -14,9 +14,11 @@ LIST: Final = "allow"
 
 VERBS: Final = (
     *("goal", "now", "done", "next", "decide", "rule-out", "ask", "answer", "note"),
-    *("brief", "status", "log", "search", "inbox", "msg", "claim", "close", "reserve", "release"),
+    *("brief", "status", "log show", "search", "inbox", "msg", "claim", "close", "reserve", "release"),
 )
 """The commands that record, read and coordinate; none of them runs a command that someone else wrote."""
+WHOLE_COMMANDS: Final = ("log", "log --json", "log --sessions")
+"""Commands that are allowed as they stand: `log retract`, which takes back the event of another, is not."""
 
 _STEP: Final = "  "
 

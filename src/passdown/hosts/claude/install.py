@@ -3,7 +3,7 @@
 from typing import Final
 
 from passdown.core.hosts.installs import COMMANDS, EDITS, PLUGIN, PLUGIN_ID
-from passdown.core.hosts.permission_rules import VERBS
+from passdown.core.hosts.permission_rules import VERBS, WHOLE_COMMANDS
 from passdown.hosts.plugins import ADD, REMOVE, read_json_registration, render_plugin
 from passdown.ports.host import Install
 
@@ -24,5 +24,9 @@ INSTALL: Final = Install(
         COMMANDS._replace(condition="Bash(passdown *)"),
     ),
     has_status_line=True,
-    rules=tuple(f"Bash({PLUGIN} {verb}:*)" for verb in VERBS),
+    rules=(
+        *(f"Bash({PLUGIN} {verb}:*)" for verb in VERBS),
+        *(f"Bash({PLUGIN} {command})" for command in WHOLE_COMMANDS),
+    ),
+    former_rules=(f"Bash({PLUGIN} log:*)",),
 )

@@ -407,7 +407,7 @@ def _plan_undo(target: InstallTarget, receipt: InstallReceipt | None) -> Iterato
             yield FileEdit(target.settings, before, after)
         return
     text = _read_text(target.settings)
-    rules = target.install.rules
+    rules = (*target.install.rules, *target.install.former_rules)
     done = clean_settings(text, rules) if receipt is None else undo_settings(text, _old_text(receipt), rules)
     if done != text:
         yield FileEdit(target.settings, before, None if done is None else done.encode())
