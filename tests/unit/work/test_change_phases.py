@@ -94,7 +94,7 @@ def test_of_several_the_one_that_changed_last_is_meant_after_a_confirmation(
     monkeypatch.setattr(output, "has_person", lambda: False)
     alone = several("loop", "continue")
 
-    assert "Go on with second?" in agreed.out
+    assert "Continue second?" in agreed.out
     assert "second: ideation (" in agreed.out
     assert go_on(several, "--yes")["change"] == "second"
     for done in (refused, alone):

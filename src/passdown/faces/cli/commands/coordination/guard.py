@@ -171,6 +171,6 @@ def _say_lines(plan: GuardPlan) -> None:
     """Print the lines that a person must add, because the file belongs to another tool."""
     is_hook = plan.owner in {HookOwner.FOLDER, HookOwner.PROGRAM}
     lines = "a call like this" if is_hook else "these lines"
-    output.note(f"{plan.place} belongs to another tool and was not changed; add {lines} to it:")
+    output.note(f"{plan.place} is not changed; add {lines} to it:")
     for line in plan.lines:
         output.say(line)
