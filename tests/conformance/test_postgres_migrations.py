@@ -179,7 +179,7 @@ def test_tables_of_an_older_version_are_refused_with_the_command_that_migrates_t
     monkeypatch.setattr(migrating, "_names", lambda _: tuple(map(str, range(VERSION + 1))))
     migrating.find_migrations.cache_clear()
     with (
-        pytest.raises(StorageError, match=f"needs {VERSION + 1}") as raised,
+        pytest.raises(StorageError, match=f"needs schema {VERSION + 1}") as raised,
         open_store(database.url(), project).changing(),
     ):
         raise AssertionError
@@ -197,7 +197,7 @@ def test_tables_of_a_newer_version_say_who_may_use_them(empty: MigratedDatabase,
     empty.run("UPDATE passdown.meta SET value = %s WHERE name = %s", VERSION + 1, least)
     store = open_store(empty.url(), "p-1")
     use = store.looking if least == "least_reader" else store.changing
-    with pytest.raises(StorageError, match=f"version {VERSION + 1}") as raised, use():
+    with pytest.raises(StorageError, match=f"knows schema {VERSION + 1}") as raised, use():
         raise AssertionError
 
     assert raised.value.hint == "Update Passdown."

@@ -394,7 +394,7 @@ def test_a_store_that_nobody_holds_uses_its_connections_no_longer(
 
 @pytest.mark.requirement("C136")
 def test_no_process_has_more_connections_than_its_limit(database: MigratedDatabase, project: str) -> None:
-    """Whoever gets none in time is told to try later, and the server does not count as away."""
+    """A caller that gets none in time is told to try again later; the server does not count as away."""
     pools, told = Pools(most=2), list[str]()
     first, second, third = (
         PostgresStore(

@@ -519,7 +519,7 @@ def test_an_index_that_another_holds_is_left_alone(project: Project, path: str) 
 
     assert isinstance(outcome, Skipped)
     assert (outcome.why, tuple(pauses)) == (SkipReason.LOCKED, PAUSES)
-    assert "try later" in outcome.hint
+    assert "try again later" in outcome.hint
     assert lock.exists()
     lock.unlink()
     assert project.index() == before

@@ -244,7 +244,7 @@ def _write_at_end(
                 os.ftruncate(handle, size)
         if not written:
             raise
-        message = f"could not make sure that {os.fspath(path)} was written: {error.strerror or error}"
+        message = f"could not write {os.fspath(path)} reliably: {error.strerror or error}"
         raise UnsureError(message, hint=hint_for(error)) from error
 
 

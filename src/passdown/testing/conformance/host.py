@@ -33,7 +33,7 @@ CAUSES = frozenset({"startup", "resume", "clear", "compact", "fork"})
 """Why a session starts, in Passdown's terms."""
 
 NEEDED = frozenset({HookPoint.START, HookPoint.PROMPT, HookPoint.TURN_END, HookPoint.END})
-"""The hooks without which a session can be neither briefed nor recorded."""
+"""The hooks without which a session gets no brief or is not recorded."""
 
 _CUTS = 60
 _LEAST_CHARACTERS = 600
