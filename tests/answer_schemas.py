@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origi
 from passdown.actions.answers import HIDDEN, INLINE, NO_FORMS, OR_NULL, Form
 from passdown.core.schemas import to_data
 from passdown.records import is_record, names_of
-from passdown.services.sessions.owed_commits import CommitOutcome
+from passdown.services.sessions.pending_commits import CommitOutcome
 from tests.house import read_modules
 from tests.house.whole import find_classes
 

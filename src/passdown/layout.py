@@ -230,7 +230,7 @@ def is_change_file(path: str) -> bool:
     return path == CHANGE_STATE or bool(loop_of(path))
 
 
-def change_paper(changes: str, change: str, name: str) -> str:
+def change_document(changes: str, change: str, name: str) -> str:
     """Return the path of another document of a change."""
     return f"{changes}/{change}/{name}"
 

@@ -28,7 +28,7 @@ RULES: tuple[Rule, ...] = (
     effects.rule_clock_and_entropy,
     effects.rule_disk_writes,
     effects.rule_disk_reads,
-    effects.rule_surroundings,
+    effects.rule_environment,
     effects.rule_no_shell,
     shape.rule_mutable_globals,
     shape.rule_import_work,

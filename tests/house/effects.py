@@ -259,7 +259,7 @@ def _constant(module: Module, name: str) -> ast.expr | None:
     return None
 
 
-def rule_surroundings(module: Module) -> Iterator[Finding]:
+def rule_environment(module: Module) -> Iterator[Finding]:
     """Below the faces no code reads environment, terminal or current folder: one may serve many (C136)."""
     if module.parts[0] == "faces":
         return

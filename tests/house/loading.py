@@ -46,13 +46,13 @@ _ADD_TASK = """
 import sys; sys.path[:0] = [sys.argv.pop(1)]; sys.path += [sys.argv.pop(1)]
 from pathlib import Path
 try:
-    from passdown.actions.callers import Surroundings, ask, open_caller
+    from passdown.actions.callers import CallEnvironment, ask, open_caller
     from passdown.actions.coordination.tasks import NewTaskRequest, add
 except ModuleNotFoundError:
     from passdown.faces.cli.main import main
     sys.argv[1:] = ["task", "add", "write the parser"]
     sys.exit(main())
-ask(add, open_caller(Surroundings(folder=Path.cwd())), NewTaskRequest(title="write the parser"))
+ask(add, open_caller(CallEnvironment(folder=Path.cwd())), NewTaskRequest(title="write the parser"))
 """
 
 

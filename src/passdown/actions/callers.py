@@ -39,7 +39,7 @@ def _ignore(*_: object) -> None:
 
 
 @record
-class Surroundings:
+class CallEnvironment:
     """Where a face was called, and what it can do for an action."""
 
     folder: Annotated[Path, "The folder that the caller is in."]
@@ -64,7 +64,7 @@ class Caller:
 
     workspace: Annotated[Workspace, "The checkout that the action works on."]
     reopen: Annotated[Callable[[ReadLimits], Workspace], "Opens the same checkout with other limits."]
-    around: Annotated[Surroundings, "Where the face was called."]
+    around: Annotated[CallEnvironment, "Where the face was called."]
     session: Annotated[str, "The session that the caller named; empty if none."] = ""
     is_typed: Annotated[
         bool, "Whether a person or agent typed the command, so that the same words repeat it (C142)."
@@ -116,7 +116,7 @@ class Caller:
 
 
 def open_caller(
-    around: Surroundings, session: str = "", verb: "VerbRun | None" = None, root: Path | None = None
+    around: CallEnvironment, session: str = "", verb: "VerbRun | None" = None, root: Path | None = None
 ) -> Caller:
     """Open the project of the caller's folder; warnings about its settings are the first notices.
 
@@ -147,7 +147,7 @@ def open_caller(
     )
 
 
-def open_bare(around: Surroundings) -> Caller:
+def open_bare(around: CallEnvironment) -> Caller:
     """Open the project of the caller's folder with the usual settings, for an action that reads them itself.
 
     Some actions work where there is no project yet, or its settings cannot be read.

@@ -42,7 +42,7 @@ ACTIONS: Final[Mapping[str, Room]] = MappingProxyType(
         "loops": _in("work", "append approve finish go_on leave_feedback open_loop status"),
         "mail": _in("coordination", "read_inbox send"),
         "observations": _in("sessions", "observe"),
-        "offers": _in("coordination", "accept decline list_standing offer review withdraw"),
+        "offers": _in("coordination", "accept decline list_open offer review withdraw"),
         "preflight": _in("work", "list_agents lock preflight"),
         "project": _in("project", "pause sum_up_events unpause"),
         "prompts": _in("handover", "answer_prompt start_subagent"),

@@ -27,14 +27,14 @@ from passdown.core.coordination.messages import (
     Acknowledged,
     Expired,
     NewMessage,
-    NobodyThere,
+    NoRecipient,
     Sent,
     WaitingMessage,
 )
 from passdown.core.coordination.offers import Accepted, NewOffer, Offered, OfferEnded, OfferGone, OfferState
 from passdown.core.coordination.tasks import (
-    Circle,
     Claimed,
+    DependencyCycle,
     NothingReady,
     Task,
     TaskClosed,
@@ -154,7 +154,7 @@ class Tasks(Protocol):
         """Change the title, body, priority or role of a task, or reopen a blocked one."""
         ...
 
-    def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | Circle:
+    def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | DependencyCycle:
         """Make a task depend on another until that is closed."""
         ...
 
@@ -170,7 +170,7 @@ class Tasks(Protocol):
 class Messages(Protocol):
     """Messages between sessions; delivered at least once, and unread until they are acknowledged."""
 
-    def send(self, op: str, message: NewMessage) -> Sent | NobodyThere:
+    def send(self, op: str, message: NewMessage) -> Sent | NoRecipient:
         """Put a message into the inbox of every session that has the address at this instant."""
         ...
 

@@ -55,7 +55,7 @@ class TrackerInfo(NamedTuple):
     """Whether it stores the ids of operations; without that, `Operation.before` must be given for a note."""
 
 
-class ClaimWish(NamedTuple):
+class TaskSelection(NamedTuple):
     """A request to claim the named tasks, all or none, or the first ready one."""
 
     tasks: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Tracker(Protocol):
         """
         ...
 
-    def claim(self, op: Operation, worker: Worker, wish: ClaimWish) -> Claimed | Held | NothingReady:
+    def claim(self, op: Operation, worker: Worker, wish: TaskSelection) -> Claimed | Held | NothingReady:
         """Claim tasks, so that no other session gets them and everybody sees who has them.
 
         The lease comes first; then the tracker itself decides, and if it refuses, the lease is released.

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from passdown.core.coordination.leases import Fenced, Held, Lost
 from passdown.core.coordination.operations import Operation
 from passdown.core.coordination.tasks import (
-    Circle,
     Claimed,
+    DependencyCycle,
     Listing,
     NothingReady,
     Task,
@@ -17,7 +17,7 @@ from passdown.core.coordination.tasks import (
 )
 from passdown.errors import UsageError
 from passdown.ports.coordination import Coordination
-from passdown.ports.tracker import NOBODY, ClaimWish, TrackerInfo, Worker
+from passdown.ports.tracker import NOBODY, TaskSelection, TrackerInfo, Worker
 
 
 class Board:
@@ -41,12 +41,12 @@ class Board:
         added = self._tasks.add(op.id, worker.session, task).task
         for number, other in enumerate(after, 1):
             waiting = self._tasks.wait_for(op.part(number), worker.session, added.task, other)
-            if isinstance(waiting, Circle):
+            if isinstance(waiting, DependencyCycle):
                 raise UsageError(f"{added.task} cannot depend on itself", hint="Name another task.")
             added = waiting.task
         return added
 
-    def claim(self, op: Operation, worker: Worker, wish: ClaimWish) -> Claimed | Held | NothingReady:
+    def claim(self, op: Operation, worker: Worker, wish: TaskSelection) -> Claimed | Held | NothingReady:
         return self._tasks.claim(op.id, worker.session, wish.tasks, role=wish.role, another=wish.another)
 
     def note(self, op: Operation, worker: Worker, task: str, text: str) -> TaskStored:

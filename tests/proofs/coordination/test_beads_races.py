@@ -25,7 +25,7 @@ from passdown.engines.programs import SystemPrograms
 from passdown.engines.system import SystemClock, SystemEntropy
 from passdown.ports.coordination import Coordination
 from passdown.ports.programs import ProgramResult
-from passdown.ports.tracker import ClaimWish, Tracker, Worker
+from passdown.ports.tracker import TaskSelection, Tracker, Worker
 from passdown.settings import Settings
 from passdown.wiring import coordination as wiring
 from passdown.wiring import trackers
@@ -122,7 +122,7 @@ def _claim(place: Place, name: str, task: str) -> str:
     """Claim a task in a process of its own; say who is told to have it."""
     tracker, shared = place.open()
     worker = _join(shared, name)
-    outcome = tracker.claim(_op(), worker, ClaimWish((task,)))
+    outcome = tracker.claim(_op(), worker, TaskSelection((task,)))
     return worker.agent if isinstance(outcome, Claimed) else ""
 
 
@@ -188,7 +188,7 @@ def _work(place: Place, name: str, tasks: Sequence[str]) -> list[str]:
     worker = _join(shared, name)
     wrong: list[str] = []
     for task in tasks:
-        outcome = tracker.claim(_op(), worker, ClaimWish((task,), another=True))
+        outcome = tracker.claim(_op(), worker, TaskSelection((task,), another=True))
         wrong += [] if isinstance(outcome, Claimed) else [f"{task}: {outcome}"]
         tracker.note(_op(), worker, task, f"by {name}")
     return wrong
@@ -299,7 +299,7 @@ def _live_through(tracker: Tracker, worker: Worker, title: str, spent: list[floa
 
     def claim() -> None:
         nonlocal held
-        outcome = tracker.claim(_op(), worker, ClaimWish((task,)))
+        outcome = tracker.claim(_op(), worker, TaskSelection((task,)))
         assert isinstance(outcome, Claimed)
         held = Fenced(held.resource, outcome.grants[0].fence)
 

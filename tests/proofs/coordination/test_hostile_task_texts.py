@@ -18,7 +18,7 @@ from passdown.engines.system import SystemClock
 from passdown.errors import FormatError, PassdownError, TrackerError, UsageError
 from passdown.ports.coordination import Coordination
 from passdown.ports.programs import ProgramResult, Programs
-from passdown.ports.tracker import ClaimWish, Tracker
+from passdown.ports.tracker import TaskSelection, Tracker
 from passdown.services.coordination.claims import CloseRequest
 from passdown.services.work import tracker_changes
 from passdown.trackers.beads.builds import Binary, probe
@@ -179,7 +179,7 @@ def in_id(desk: BeadsDesk, text: str) -> None:
     """Name a task that is not there: what could be an option reaches no program."""
     count = len(desk.recorder.commands)
     with pytest.raises(PassdownError):
-        tracker_changes.claim(desk.workspace, desk.account, ClaimWish((text[:200],)))
+        tracker_changes.claim(desk.workspace, desk.account, TaskSelection((text[:200],)))
     with pytest.raises((TrackerError, UsageError, FormatError)):
         tracker_changes.add_note(desk.workspace, desk.account, text[:200], "x")
     for command in desk.recorder.commands[count:]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from passdown.actions.callers import Caller, Surroundings, ask, open_caller
+from passdown.actions.callers import CallEnvironment, Caller, ask, open_caller
 from passdown.actions.coordination import claims, mail, tasks
 from passdown.actions.sessions import facts, starts, status
 from passdown.errors import OtherThreadError
@@ -46,7 +46,7 @@ class Worker:
 
     def open(self) -> Caller:
         """Open the project in the thread that asks."""
-        return open_caller(Surroundings(folder=self._folder, variables=self._variables))
+        return open_caller(CallEnvironment(folder=self._folder, variables=self._variables))
 
     def close(self) -> None:
         """Close the workspace in the thread that used it."""

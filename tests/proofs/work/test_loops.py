@@ -18,7 +18,7 @@ from passdown.core.work.loops import ImplementationReport
 from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.errors import PassdownError, UsageError
 from passdown.services.handover.briefs import read_brief_input
-from passdown.services.sessions.loop_feedback import take_in_feedback
+from passdown.services.sessions.loop_feedback import record_feedback
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.services.work.changes import list_changes
 from passdown.services.work.feedback import dismiss_feedback
@@ -312,7 +312,7 @@ def test_feedback_that_was_answered_elsewhere_stays_answered_a_hundred_thousand_
     there = make_place()
     there.documents.replace("changes/x/state.md", b"")
     answering = with_parts(there, change_files=changes)
-    account = take_in_feedback(answering, there.start())
+    account = record_feedback(answering, there.start())
     (fact,) = read_brief_input(answering, account).of(FactKind.FEEDBACK)
     there.say(account, FactKind.ANSWER, "It does.", fact.text)
     there.say(account, FactKind.RETRACTION, fact.text, FactKind.FEEDBACK.value)
@@ -328,7 +328,7 @@ def test_feedback_that_was_answered_elsewhere_stays_answered_a_hundred_thousand_
     index = open_index(str(tmp_path / "index.db"))
     assert isinstance(index, SqliteIndex)
     workspace = with_parts(here, change_files=changes, log=there.log, index=index)
-    started = take_in_feedback(workspace, make_account(workspace))
+    started = record_feedback(workspace, make_account(workspace))
 
     assert read_brief_input(workspace, started).of(FactKind.FEEDBACK) == ()
     assert started.of(FactKind.FEEDBACK) == ()

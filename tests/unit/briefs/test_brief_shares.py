@@ -249,7 +249,7 @@ def crowd(length: int = 100, count: int = 400) -> BriefInput:
             **{kind.value: many(kind) for kind in FactKind if kind.row.brief_class and kind.row.event_key},
             FactKind.QUESTION.value: {**questions, **many(FactKind.QUESTION, "Blocked: ")},
         },
-        names_verbs=True,
+        explains_recording=True,
         words=know(FactKind.WORDS, "words ".ljust(500, "x"), OTHER, provenance=Provenance.OBSERVED),
         team=TeamInput(
             holdings=tuple(HeldName("file", f"src/{number}.py".ljust(length, "x")) for number in range(50)),

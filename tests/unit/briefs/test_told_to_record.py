@@ -81,7 +81,7 @@ def test_in_a_new_checkout_of_a_clone_that_recorded_something_they_are_not_named
 
 def test_the_verbs_give_way_to_facts_and_nobody_counts_them() -> None:
     rules = {str(one): know(FactKind.CONSTRAINT, f"rule {one} " + "x" * 90) for one in range(5)}
-    brief_input = BriefInput(names_verbs=True, tables={FactKind.CONSTRAINT.value: rules})
+    brief_input = BriefInput(explains_recording=True, tables={FactKind.CONSTRAINT.value: rules})
     frame = BriefFrame(nonce="0" * 12)
     full = pack_brief(brief_input, Budget(), NOW, frame)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from passdown.actions.answers import encode
-from passdown.actions.callers import Surroundings, ask, open_caller
+from passdown.actions.callers import CallEnvironment, ask, open_caller
 from passdown.actions.table import find_action
 from passdown.errors import PassdownError
 from passdown.records import is_record
@@ -22,7 +22,7 @@ def answer_lines(lines: Iterable[str], folder: Path) -> Iterator[str]:
     for line in lines:
         asked = json.loads(line)
         action = find_action(asked["action"])
-        around = Surroundings(folder=folder, variables=asked.get("variables", {}))
+        around = CallEnvironment(folder=folder, variables=asked.get("variables", {}))
         with closing(open_caller(around, asked.get("session", ""))) as caller:
             try:
                 answer = ask(action, caller, _read_request(action, asked.get("request")))

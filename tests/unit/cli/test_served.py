@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from passdown.actions.answers import Answered, NoticeKind
-from passdown.actions.callers import Caller, Surroundings, ask, open_caller
+from passdown.actions.callers import CallEnvironment, Caller, ask, open_caller
 from passdown.actions.coordination import claims, mail, tasks
 from passdown.actions.project import searches
 from passdown.actions.sessions import facts, status
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 def open_here(folder: Path) -> Caller:
     """Open a project for a session that the caller's environment names."""
-    return open_caller(Surroundings(folder=folder, variables={**os.environ, "PASSDOWN_SESSION": NAME}))
+    return open_caller(CallEnvironment(folder=folder, variables={**os.environ, "PASSDOWN_SESSION": NAME}))
 
 
 def ask_much(folder: Path) -> Iterator[Answered[object]]:

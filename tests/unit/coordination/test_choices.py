@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from passdown.core.coordination.choices import list_verdict_choices, tell_verdict
 from passdown.core.coordination.leases import HELD, LOST, PathVerdict
+from passdown.core.coordination.refusals import list_verdict_choices, tell_verdict
 from passdown.services.coordination.guard import Committer, PushedRefs, PushResult, check_push
 from passdown.settings import Settings
 from tests.support.gits import make_started

@@ -27,7 +27,7 @@ from passdown.errors import (
 )
 from passdown.ports.coordination import Coordination
 from passdown.ports.programs import ProgramResult
-from passdown.ports.tracker import ClaimWish, Tracker
+from passdown.ports.tracker import TaskSelection, Tracker
 from passdown.records import replace
 from passdown.services.coordination.claims import CloseRequest, give_back_task
 from passdown.services.coordination.finishing import changing, finish_dead
@@ -231,7 +231,7 @@ def add(stage: Stage, workspace: Workspace) -> object:
 
 
 def claim(stage: Stage, workspace: Workspace) -> object:
-    return tracker_changes.claim(workspace, stage.account(stage.amber), ClaimWish(("t-1",)))
+    return tracker_changes.claim(workspace, stage.account(stage.amber), TaskSelection(("t-1",)))
 
 
 def close(stage: Stage, workspace: Workspace) -> object:
@@ -281,7 +281,7 @@ def offer(stage: Stage, workspace: Workspace) -> object:
 
 
 def claim_other(stage: Stage, workspace: Workspace) -> object:
-    return tracker_changes.claim(workspace, stage.account(stage.birch), ClaimWish(("t-1",)))
+    return tracker_changes.claim(workspace, stage.account(stage.birch), TaskSelection(("t-1",)))
 
 
 def offer_other(stage: Stage, workspace: Workspace) -> object:

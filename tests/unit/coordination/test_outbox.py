@@ -33,9 +33,9 @@ from passdown.core.work.operations import (
     describe_operation,
     list_unsynced,
     make_before,
+    make_intent,
     make_outcome,
     make_text_safe,
-    make_wish,
     plan_replay,
     read_operations,
 )
@@ -49,7 +49,7 @@ from passdown.errors import (
     UsageError,
 )
 from passdown.ports.coordination import Coordination
-from passdown.ports.tracker import NOBODY, ClaimWish, Tracker, TrackerInfo, Worker
+from passdown.ports.tracker import NOBODY, TaskSelection, Tracker, TrackerInfo, Worker
 from passdown.records import replace
 from passdown.services.coordination.claims import CloseRequest
 from passdown.services.coordination.membership import as_worker, join_project
@@ -131,7 +131,7 @@ class FaultyTracker:
         self._faults.meet("after", "create")
         return made
 
-    def claim(self, op: Operation, worker: Worker, wish: ClaimWish) -> Claimed | Held | NothingReady:
+    def claim(self, op: Operation, worker: Worker, wish: TaskSelection) -> Claimed | Held | NothingReady:
         """Claim tasks."""
         self._begin(op, "claim")
         found = self._board.claim(op, worker, wish)
@@ -216,7 +216,9 @@ class Desk:
 
     def claim(self) -> None:
         """Claim the task."""
-        self.account = tracker_changes.claim(self.workspace, self.account, ClaimWish((self.task,))).account
+        self.account = tracker_changes.claim(
+            self.workspace, self.account, TaskSelection((self.task,))
+        ).account
 
     def note(self, text: str) -> bool:
         """Add a note to the task."""
@@ -275,14 +277,14 @@ def test_an_operation_is_read_back_as_it_was_written(note: str, reason: str, fen
         OperationAction.CLOSE, note=note, reason=reason, fence=fence, before="3:abc", record="x_1"
     )
 
-    assert read_operations("s-1", lines_of(*make_wish(operation))) == [operation]
+    assert read_operations("s-1", lines_of(*make_intent(operation))) == [operation]
 
 
 @pytest.mark.parametrize("size", [32_768, 32_769, 60_000, 100_000])
 def test_a_long_note_is_written_in_parts_that_fit_even_escaped(size: int) -> None:
     operation = make(note="\x01" * size)
 
-    lines = lines_of(*make_wish(operation))
+    lines = lines_of(*make_intent(operation))
 
     assert read_operations("s-1", lines) == [operation]
     assert read_operations("s-1", lines[1:]) == []
@@ -291,7 +293,7 @@ def test_a_long_note_is_written_in_parts_that_fit_even_escaped(size: int) -> Non
 
 def test_an_outcome_settles_an_operation_once_and_what_nobody_knows_changes_nothing() -> None:
     operation = make()
-    wish = make_wish(operation)
+    wish = make_intent(operation)
     failed = make_outcome(operation, Outcome.FAILED, NOON, "birch", "no answer")
     done = make_outcome(operation, Outcome.DONE, NOON, "birch")
     newer = done._replace(text="teleported", others=(("outcome", '"teleported"'),))
@@ -311,7 +313,7 @@ def test_how_the_note_began_is_taken_from_the_first_who_says_so() -> None:
     )
     newer = first._replace(text="teleported")
 
-    (found,) = read_operations("s-1", lines_of(*make_wish(operation), newer, first, second))
+    (found,) = read_operations("s-1", lines_of(*make_intent(operation), newer, first, second))
 
     assert found.before == "3:abc"
 
@@ -321,7 +323,7 @@ def test_a_text_that_no_program_can_be_given_is_written_with_escapes() -> None:
 
 
 def test_members_of_another_type_are_left_out() -> None:
-    (wish,) = make_wish(make(note="a"))
+    (wish,) = make_intent(make(note="a"))
     odd = wish._replace(others=(("task", "1"), ("note", "[]"), ("fence", '"x"')))
 
     (found,) = read_operations("s-1", lines_of(odd))
@@ -365,7 +367,7 @@ def test_what_others_write_into_a_journal_is_no_sign_of_life() -> None:
     operation = make()
     settled = make_outcome(operation, Outcome.DONE, NOON + timedelta(hours=2), "birch")
 
-    account = fold_journal("s-1", lines_of(start, *make_wish(operation), settled))
+    account = fold_journal("s-1", lines_of(start, *make_intent(operation), settled))
 
     assert (account.touched_at, account.agent, account.last_seq) == (NOON, "amber", 3)
 
@@ -539,7 +541,7 @@ def test_a_close_that_another_session_overtook_is_refused_at_replay(desk: Desk) 
     desk.faults.plan = ["before"] * 3
     tracker_changes.close(desk.workspace, desk.account, CloseRequest(desk.task))
     birch = desk.place.start(nickname="birch", is_new=True)
-    tracker_changes.claim(desk.workspace, birch, ClaimWish((desk.task,)))
+    tracker_changes.claim(desk.workspace, birch, TaskSelection((desk.task,)))
 
     assert [one.outcome for one in desk.operations() if one.action is OperationAction.CLOSE] == [
         Outcome.REFUSED
@@ -553,7 +555,7 @@ def test_a_close_of_a_task_that_is_anothers_by_now_is_refused_at_the_sessions_ow
     birch = desk.place.start(nickname="birch", is_new=True)
     op = Operation(make_id(desk.workspace))
     join_project(desk.workspace, birch)
-    desk.workspace.tracker.claim(op, as_worker(birch), ClaimWish((desk.task,)))
+    desk.workspace.tracker.claim(op, as_worker(birch), TaskSelection((desk.task,)))
 
     desk.note("one")
 
@@ -998,7 +1000,7 @@ def test_a_close_that_waits_leaves_other_tasks_with_the_session_and_releases_its
     desk.claim()
     other = desk.add("Docs")
     desk.account = tracker_changes.claim(
-        desk.workspace, desk.account, ClaimWish((other,), another=True)
+        desk.workspace, desk.account, TaskSelection((other,), another=True)
     ).account
     reserve_files(desk.workspace, desk.account, ReservationRequest(["src/"], 600.0))
     desk.faults.plan = ["before"] * 3

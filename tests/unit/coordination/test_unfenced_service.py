@@ -12,7 +12,7 @@ from passdown.core.coordination.tasks import Claimed, TaskClosed, TaskStored
 from passdown.core.sessions.session_facts import Account
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.errors import AwayError, StorageError, UnwritableError
-from passdown.ports.tracker import ClaimWish
+from passdown.ports.tracker import TaskSelection
 from passdown.records import replace
 from passdown.services.coordination.claims import ClaimResult, CloseRequest, CloseResult, give_back_task
 from passdown.services.coordination.reservations import ReservationRequest, reserve_files
@@ -82,7 +82,7 @@ class Office:
 
     def claim(self, account: Account, *tasks: str, another: bool = False) -> ClaimResult:
         """Claim tasks."""
-        found = tracker_changes.claim(self.workspace, account, ClaimWish(tasks, another=another))
+        found = tracker_changes.claim(self.workspace, account, TaskSelection(tasks, another=another))
         self.keep(found.account)
         return found
 

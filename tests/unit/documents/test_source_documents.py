@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from passdown.services.handover.streams import read_stream, take_in_stream
+from passdown.services.handover.streams import import_stream, read_stream
 from passdown.services.sessions.journals import read_account
 from passdown.settings import parse_settings
 from tests.formats.test_golden import GOLDEN
@@ -367,4 +367,4 @@ def test_a_session_that_has_ended_states_nothing_more(command: Caller, project: 
     stream = read_stream(workspace, STREAM)
     account = read_account(workspace, session)
 
-    assert take_in_stream(workspace, account, "auth-refactor", stream) == account
+    assert import_stream(workspace, account, "auth-refactor", stream) == account

@@ -9,7 +9,7 @@ from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import replace
 from passdown.services.log.commit_marks import TO_COMMIT, is_known_committed
 from passdown.services.log.commits import LAST_CHECKPOINT, CommitTrigger, NotDue
-from passdown.services.sessions.owed_commits import (
+from passdown.services.sessions.pending_commits import (
     AFTER_TURN,
     AT_START,
     commit_waiting,

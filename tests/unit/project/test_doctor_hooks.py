@@ -32,7 +32,7 @@ def install(line: str, host: str = "claude", *, edits: bool = False) -> Path:
     folder = Path(user_folders.find_data_folder(os.environ, sys.platform)) / "plugins" / host
     load = HOSTS.find(host).load_install
     assert load is not None
-    for path, data in render_files(load(), user_folders.read_plugin(), line, judges_edits=edits).items():
+    for path, data in render_files(load(), user_folders.read_plugin(), line, checks_edits=edits).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
     return folder / "passdown" / "hooks" / "hooks.json"

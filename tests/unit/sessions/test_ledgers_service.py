@@ -14,7 +14,7 @@ from passdown.core.sessions.session_facts import Account, SessionStart, make_sta
 from passdown.errors import StorageError
 from passdown.records import replace
 from passdown.services.sessions.journals import append_fact, read_account, write_fact
-from passdown.services.sessions.ledgers import is_free, read_ledger, take_in_late, update_ledger
+from passdown.services.sessions.ledgers import is_free, read_ledger, record_displaced, update_ledger
 from passdown.testing.memory.documents import MemoryDocuments
 from tests.formats.strategies import NASTY_BLOCKS, NASTY_LINES
 from tests.proof import proof_count
@@ -589,17 +589,17 @@ def test_a_start_takes_in_what_nobody_opens_again(place: Place) -> None:
     edited = place.read().replace("### Done\n", "### Done\n- by hand\n").encode()
     displace(place, edited)
 
-    take_in_late(place.project)
+    record_displaced(place.project)
 
     assert done(place, account) == ["a", "by hand"]
     assert place.documents.displaced(LEDGER) == [edited]  # the next rendering adds its notes
     place.write("---\nsession_id: s-000000000099\n---\n# Session Ledger\n")
-    take_in_late(place.project)
+    record_displaced(place.project)
     assert place.documents.displaced(LEDGER) == []
     place.documents.replace(LEDGER, edited)
     place.documents.replace(LEDGER, b"", expected=b"")
     assert place.documents.remove(LEDGER, b"")
-    take_in_late(place.project)
+    record_displaced(place.project)
     assert (place.documents.read(LEDGER), place.documents.displaced(LEDGER)) == (edited, [])
 
 
@@ -607,6 +607,6 @@ def test_what_belongs_to_no_session_waits_while_there_is_a_ledger(place: Place) 
     place.start()
     displace(place, b"\xff")
 
-    take_in_late(place.project)
+    record_displaced(place.project)
 
     assert place.documents.displaced(LEDGER) == [b"\xff"]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from passdown.core.coordination.choices import refuse_edit
 from passdown.core.coordination.leases import HELD, LOST, PATH, TASK, Fenced, Granted, Resource
 from passdown.core.coordination.members import EngineTime, Member
 from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
+from passdown.core.coordination.refusals import refuse_edit
 from passdown.core.coordination.tasks import Claimed, Task
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.sqlite.coordination import open_reader

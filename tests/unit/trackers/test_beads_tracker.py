@@ -24,7 +24,7 @@ from passdown.errors import (
     UsageError,
 )
 from passdown.ports.programs import NOT_STARTED, TIMED_OUT, ProgramResult
-from passdown.ports.tracker import ClaimWish, Worker
+from passdown.ports.tracker import TaskSelection, Worker
 from passdown.testing.conformance.tracker.bench import TrackedProject, expect
 from passdown.trackers.beads.builds import Binary, probe
 from passdown.trackers.beads.holdings import Holdings
@@ -161,7 +161,7 @@ def test_a_claim_that_did_not_happen_leaves_no_lease(stage: Stage) -> None:
 
 
 def test_a_claim_that_is_tried_again_takes_the_lease_again(stage: Stage) -> None:
-    op, wish = stage.project.op(), ClaimWish((stage.task,))
+    op, wish = stage.project.op(), TaskSelection((stage.task,))
     stage.programs.instead["update"] = [ProgramResult(TIMED_OUT, "late"), ProgramResult(TIMED_OUT, "late")]
     for number in range(2):
         with pytest.raises(TrackerUnsureError):

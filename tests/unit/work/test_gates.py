@@ -18,7 +18,7 @@ from tests.support.projects import stop_clock
 from tests.support.sessions import LEDGER
 
 TRACK = "auth_20260111"
-PAPERS = f"conductor/tracks/{TRACK}"
+TRACK_FOLDER = f"conductor/tracks/{TRACK}"
 PYTHON = f"'{sys.executable}'"
 PLAN = f"""# Plan
 
@@ -50,7 +50,7 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     monkeypatch.setattr(SystemProcesses, "find_host", lambda _: NO_PROCESS)
     stop_clock(monkeypatch, "2026-01-11T12:00:00Z")
     project = make_started(tmp_path / "project")
-    papers = project.folder / PAPERS
+    papers = project.folder / TRACK_FOLDER
     papers.mkdir(parents=True)
     (papers / "design.md").write_text("# Design\n", encoding="utf-8")
     (papers / "spec.md").write_text("# Spec\n", encoding="utf-8")
@@ -80,7 +80,7 @@ def _run(command: Caller, gate: str, *more: str) -> Done:
 
 
 def _break(command: Caller) -> None:
-    plan = command.folder / PAPERS / "plan.md"
+    plan = command.folder / TRACK_FOLDER / "plan.md"
     broken = PLAN.replace("""print("fine")""", "raise SystemExit(3)")
     plan.write_text(broken, encoding="utf-8")
 
@@ -122,7 +122,7 @@ def test_a_track_goes_through_its_gates_and_escalates(
         brief = command("brief").out
         assert re.search(r"Blockers:\n(.*\n)*.*> BLOCKED: the gate plan-execution", brief), brief
         command("publish")
-    (command.folder / PAPERS / "plan.md").write_text(PLAN, encoding="utf-8")
+    (command.folder / TRACK_FOLDER / "plan.md").write_text(PLAN, encoding="utf-8")
     waiting = _run(command, "plan-execution")
     assert (waiting.code, "a person decides" in waiting.out) == (1, True)
     assert command("gate", "pass", "plan-execution", "--note", "I say so").code == 1
@@ -224,7 +224,7 @@ def test_what_commands_print_stays_here_and_their_codes_are_published(command: C
 
 @pytest.mark.requirement("C102")
 def test_a_line_for_a_shell_is_refused_and_named(command: Caller) -> None:
-    plan = command.folder / PAPERS / "plan.md"
+    plan = command.folder / TRACK_FOLDER / "plan.md"
     plan.write_text(PLAN.replace(f"{PYTHON} -c pass &&", "touch x; cat x | wc -l >"), encoding="utf-8")
 
     done = _run(command, "plan-execution")
@@ -237,7 +237,7 @@ def test_a_line_for_a_shell_is_refused_and_named(command: Caller) -> None:
 
 @pytest.mark.requirement("G7")
 def test_a_missing_paper_stops_in_any_mode(command: Caller) -> None:
-    (command.folder / PAPERS / "plan.md").unlink()
+    (command.folder / TRACK_FOLDER / "plan.md").unlink()
 
     failed = _run(command, "plan-structure")
     warned = _run(command, "plan-structure", "--validate-warn")
@@ -276,7 +276,7 @@ def test_a_track_is_finished_through_completion(command: Caller) -> None:
 
 @pytest.mark.requirement("G7", "R21")
 def test_speed_warns_and_finishes_and_a_flag_asks_nothing(command: Caller) -> None:
-    (command.folder / PAPERS / "plan.md").unlink()
+    (command.folder / TRACK_FOLDER / "plan.md").unlink()
     warned = command("track", "finish")
     assert (warned.code, "completion: warning: plan.md is missing" in warned.err) == (0, True)
     command("track", "bind", TRACK)
@@ -314,7 +314,7 @@ def test_the_structure_of_a_plan_is_counted(
     for old, new in change:
         assert old in text
         text = text.replace(old, new)
-    (command.folder / PAPERS / "plan.md").write_text(text, encoding="utf-8")
+    (command.folder / TRACK_FOLDER / "plan.md").write_text(text, encoding="utf-8")
 
     done = _run(command, "plan-structure")
 
@@ -324,7 +324,7 @@ def test_the_structure_of_a_plan_is_counted(
 
 @pytest.mark.requirement("G7")
 def test_epics_deliverables_and_criteria_are_counted(command: Caller) -> None:
-    plan = command.folder / PAPERS / "plan.md"
+    plan = command.folder / TRACK_FOLDER / "plan.md"
     bad = "\n".join(f"- [ ] same (S) criteria `a.b`, depends on {number}" for number in range(12))
     plan.write_text(f"## Epic\n{bad}\n## Verification\n```\ntrue\n```\n", encoding="utf-8")
     assert "epics score 0.50" in _run(command, "plan-structure").out
@@ -373,7 +373,7 @@ def test_a_task_that_is_held_is_not_complete(command: Caller) -> None:
 
 
 def test_a_command_that_does_not_end_is_named(command: Caller) -> None:
-    plan = command.folder / PAPERS / "plan.md"
+    plan = command.folder / TRACK_FOLDER / "plan.md"
     plan.write_text("## Verification\n```\nno-such-program\n```\n", encoding="utf-8")
 
     done = _run(command, "plan-execution")

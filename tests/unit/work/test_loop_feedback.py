@@ -14,7 +14,7 @@ from passdown.errors import CacheError, StorageError
 from passdown.ports.event_log import FileMark
 from passdown.services.handover.briefs import read_brief_input
 from passdown.services.sessions.journals import read_account
-from passdown.services.sessions.loop_feedback import LoopReadings, read_loops, take_in_feedback
+from passdown.services.sessions.loop_feedback import LoopReadings, read_loops, record_feedback
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.testing.memory.change_files import MemoryChanges
 from passdown.testing.memory.documents import MemoryDocuments
@@ -145,8 +145,8 @@ def test_a_turn_that_names_it_ends_it(place: Place, changes: CountedChanges) -> 
 
     changes.write("x", "loops/specs.md", _answered(_loop("Use SQLite")))
     assert _waiting(place, account) == []
-    take_in_feedback(place.project, account)
-    take_in_feedback(place.project, account)
+    record_feedback(place.project, account)
+    record_feedback(place.project, account)
 
     assert _said(place, account, FactKind.RETRACTION) == ["x/specs turn 1: Use SQLite"]
     end_session(place.project, account)
@@ -214,7 +214,7 @@ def test_a_finished_change_that_is_asked_for_is_looked_at(place: Place, changes:
     assert (_waiting(place, account), json.loads(place.read(ENDED))) == ([], ["x"])
 
     changes.write("x", "state.md", b"## Phase\n\nspecs\n")
-    take_in_feedback(place.project, account, ["x"])
+    record_feedback(place.project, account, ["x"])
 
     assert _waiting(place, account) == ["x/specs turn 1: Yes"]
     assert json.loads(place.read(ENDED)) == []

@@ -13,7 +13,7 @@ from passdown.core.coordination.messages import WaitingMessage
 from passdown.core.coordination.tasks import COMPLETED, Claimed, NothingReady, TaskState
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import StorageError
-from passdown.ports.tracker import ClaimWish
+from passdown.ports.tracker import TaskSelection
 from passdown.records import record
 from passdown.services.coordination.claims import CloseRequest, CloseResult
 from passdown.services.work import tracker_changes
@@ -88,7 +88,7 @@ class CloseAnswer:
 def claim(caller: Caller, request: ClaimRequest) -> ClaimAnswer:
     """Claim the named tasks, or the first that is ready; messages count as read once shown (R169)."""
     account = prepare(caller, need_session(caller), is_skipped=request.skips_preflight)
-    wish = ClaimWish(request.tasks, request.role, request.is_another)
+    wish = TaskSelection(request.tasks, request.role, request.is_another)
     found = tracker_changes.claim(caller.workspace, account, wish)
     outcome = found.outcome
     claimed = outcome if isinstance(outcome, Claimed) else None

@@ -11,7 +11,7 @@ from passdown.core.coordination.messages import (
     ALL,
     NORMAL_MESSAGE,
     URGENT_MESSAGE,
-    NobodyThere,
+    NoRecipient,
     WaitingMessage,
 )
 from passdown.core.formats.addressed_handoffs import AddressedHandoff
@@ -80,7 +80,7 @@ def send(caller: Caller, request: MessageRequest) -> MessageAnswer:
         if left is None:
             raise
         return MessageAnswer(message=left.handoff.id, handoff=left.path, trouble=trouble.message)
-    if isinstance(sent, NobodyThere):
+    if isinstance(sent, NoRecipient):
         missing = "no other session is running" if request.to == ALL else f"no session matches {request.to}"
         raise UsageError(missing, hint="run `passdown status` to list the sessions")
     return MessageAnswer(message=sent.message, recipients=sent.recipients)

@@ -22,7 +22,7 @@ class OfferRequest:
 
 
 @record
-class MadeOffer:
+class CreatedOffer:
     """An offer that was made."""
 
     offer: Annotated[str, "Its id."]
@@ -32,7 +32,7 @@ class MadeOffer:
 
 
 @record
-class StandingOffers:
+class OpenOffers:
     """The open offers."""
 
     offers: Annotated[Sequence[OfferState], "The offers."]
@@ -56,18 +56,18 @@ class EndedOffer:
     state: Annotated[str, "declined or withdrawn."]
 
 
-def offer(caller: Caller, request: OfferRequest) -> MadeOffer | Lost:
+def offer(caller: Caller, request: OfferRequest) -> CreatedOffer | Lost:
     """Offer a task that the session has."""
     found = services.offer_task(caller.workspace, need_session(caller), request.task, request.to)
     if isinstance(found, Lost):
         return found
     made = found.offer
-    return MadeOffer(offer=made.offer, task=made.task, to=made.taker or None, short_name=made.short_name)
+    return CreatedOffer(offer=made.offer, task=made.task, to=made.taker or None, short_name=made.short_name)
 
 
-def list_standing(caller: Caller, _request: None = None) -> StandingOffers:
+def list_open(caller: Caller, _request: None = None) -> OpenOffers:
     """List the open offers."""
-    return StandingOffers(offers=services.list_offers(caller.workspace))
+    return OpenOffers(offers=services.list_offers(caller.workspace))
 
 
 def review(caller: Caller, name: str) -> services.OfferReview | AcceptedOffer | OfferGone:

@@ -5,7 +5,7 @@ from typing import Annotated
 from passdown.actions.callers import Caller, need_session
 from passdown.actions.work.tracker import find_author
 from passdown.core.coordination.leases import Lost
-from passdown.core.coordination.tasks import NORMAL, Circle, Task, TaskState
+from passdown.core.coordination.tasks import NORMAL, DependencyCycle, Task, TaskState
 from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.coordination import tasks as services
@@ -120,7 +120,7 @@ def note(caller: Caller, request: NoteRequest) -> NotedTask:
 def block(caller: Caller, request: BlockRequest) -> TaskAnswer:
     """Make a task depend on another: it is not ready until the other one is closed."""
     found = services.block_task(caller.workspace, find_author(caller), request.name, request.by)
-    if isinstance(found, Circle):
+    if isinstance(found, DependencyCycle):
         way = " → ".join(found.tasks)
         raise UsageError(f"these tasks would block each other: {way}", hint="nothing was changed")
     return TaskAnswer(task=found.task)

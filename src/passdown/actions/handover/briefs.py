@@ -266,7 +266,7 @@ def describe_brief(caller: Caller, request: Budget) -> BriefResult:
 def _pack(caller: Caller, whose: Standpoint, budget: Budget, limit: int) -> tuple[Brief, BriefInput]:
     """Make the brief; what the session states from now on counts as later than everything in it."""
     workspace, account = caller.workspace, whose.account
-    found = read_brief_input(workspace, account, whose.others, limit, tells_peers=True)
+    found = read_brief_input(workspace, account, whose.others, limit, with_unpublished=True)
     if (team := _read_team(caller, account)) is not None:
         found = replace(found, team=team)
     frame = BriefFrame(nonce=workspace.entropy.token(NONCE).hex())

@@ -99,7 +99,7 @@ class ReviewedHandoff:
     summary: Annotated[services.ListedHandoff, "The handoff.", INLINE, HANDOFF]
     drift: Annotated[HandoffDrift, "What changed since.", Form(_describe_drift)]
     snapshot: Annotated[Handoff, "What is passed on.", SNAPSHOT]
-    review: Annotated[services.HandoffReview, "The review, with the origin of each fact.", HIDDEN]
+    review: Annotated[services.HandoffComparison, "The review, with the origin of each fact.", HIDDEN]
     now: Annotated[datetime, "When it was compared.", HIDDEN]
 
 
@@ -179,7 +179,7 @@ def review(caller: Caller, name: str) -> ReviewedHandoff:
     )
 
 
-def resume(caller: Caller, found: services.HandoffReview) -> ResumedHandoff:
+def resume(caller: Caller, found: services.HandoffComparison) -> ResumedHandoff:
     """Resume a handoff, in the session of the caller or in a new one."""
     resumed = services.resume_handoff(caller.workspace, found, find_or_begin(caller))
     return ResumedHandoff(

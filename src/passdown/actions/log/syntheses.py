@@ -109,7 +109,7 @@ class FurtherSteps:
 
 
 @record
-class MadeView:
+class SynthesisOutcome:
     """What synthesis did."""
 
     state: Annotated[str, "Whether the view was current or was written."]
@@ -164,7 +164,7 @@ def preview_synthesis(caller: Caller, _: None) -> NothingToMerge | PreviewedView
     return PreviewedView(preview=found, newest=newest, difference=_compare(caller, found))
 
 
-def synthesize(caller: Caller, request: SynthesisRequest) -> NothingToMerge | MadeView:
+def synthesize(caller: Caller, request: SynthesisRequest) -> NothingToMerge | SynthesisOutcome:
     """Make the view of all events and write it; then archive and commit, if requested."""
     if nothing := find_legacy_view(caller) or _find_empty(caller):
         return nothing
@@ -172,7 +172,7 @@ def synthesize(caller: Caller, request: SynthesisRequest) -> NothingToMerge | Ma
         caller.workspace, archive=request.archive, to_commit=request.commit, step=caller.around.progress
     )
     written, place = found.written, found.place
-    return MadeView(
+    return SynthesisOutcome(
         state="current" if written.before is ViewState.CURRENT else "written",
         events=found.event_count,
         skipped=found.skipped,

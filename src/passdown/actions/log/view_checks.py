@@ -16,7 +16,7 @@ from passdown.wiring.caches import open_memory_index
 from passdown.wiring.commits import open_committed_log
 
 if TYPE_CHECKING:
-    from passdown.services.sessions.owed_commits import UncommittedFiles
+    from passdown.services.sessions.pending_commits import UncommittedFiles
 
 WAITING: Final = "waiting"
 """The state of a view that Passdown's next commit updates."""
@@ -93,7 +93,7 @@ def _find_waiting(caller: Caller, state: ViewState) -> "UncommittedFiles | None"
     """
     if state not in {ViewState.OUTDATED, ViewState.MISSING}:
         return None
-    from passdown.services.sessions.owed_commits import find_uncommitted  # most views are current
+    from passdown.services.sessions.pending_commits import find_uncommitted  # most views are current
 
     waiting = find_uncommitted(caller.workspace)
     if waiting is None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 from passdown.actions.answers import HIDDEN, Form
-from passdown.actions.callers import Caller, Surroundings
+from passdown.actions.callers import CallEnvironment, Caller
 from passdown.core.documents.documents import AnyDocument
 from passdown.core.problems import Problem
 from passdown.core.safe_text import one_line
@@ -113,7 +113,7 @@ def check_project(caller: Caller, request: CheckRequest) -> CheckedFiles:
     return _check_all(targets, tuple(services.project_folders(paths)), request)
 
 
-def check_files(around: Surroundings, request: CheckRequest) -> CheckedFiles:
+def check_files(around: CallEnvironment, request: CheckRequest) -> CheckedFiles:
     """Check the files that are named, each once, in any project or none.
 
     Raises a UsageError if some do not exist.

@@ -124,7 +124,7 @@ def _describe(target: installs.InstallTarget, plan: installs.InstallPlan) -> Ins
         done=False,
         line=hook_line(target.line, target.host.name),
         changes=tuple(list_changes(plan)),
-        edits=plan.judges_edits,
+        edits=plan.checks_edits,
         files=tuple(edit.file.path for edit in plan.files),
         commands=plan.commands,
         local=(),

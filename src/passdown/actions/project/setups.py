@@ -44,7 +44,7 @@ class SetupFolder:
 
 
 @record
-class SetupWish:
+class SetupOptions:
     """How to set up a folder."""
 
     folder: Annotated[SetupFolder, "The folder."]
@@ -88,7 +88,7 @@ def find_folder(caller: Caller, request: FolderRequest) -> SetupFolder:
     return SetupFolder(workspace=workspace, is_decided=is_decided)
 
 
-def plan_setup(caller: Caller, request: SetupWish) -> SetupResult:
+def plan_setup(caller: Caller, request: SetupOptions) -> SetupResult:
     """Find out which changes a project needs; nothing is changed yet."""
     workspace = request.folder.workspace
     plan = setups.plan_setup(workspace, request.choices)

@@ -171,7 +171,7 @@ def answer(caller: Caller, request: AnswerRequest) -> FactResult | KeptComment:
     waiting = _list_waiting(account.of)
     found = _choose(request.question, _names(waiting)) or _choose(request.question, answered)
     if found is None:
-        waiting = _list_waiting(_read_told(caller, account, tells_peers=True))
+        waiting = _list_waiting(_read_told(caller, account, with_unpublished=True))
         found = _choose(request.question, _names(waiting))
     if found is None:
         hint = "`passdown brief` lists the open questions and the unanswered feedback"
@@ -202,7 +202,7 @@ def _answer_gate(caller: Caller, account: Account, said: NewFact) -> FactResult 
 
     person = find_person(caller)
     _clean(said)
-    known = _read_told(caller, account, tells_peers=True)(FactKind.COMMENT)
+    known = _read_told(caller, account, with_unpublished=True)(FactKind.COMMENT)
     comments = dict.fromkeys(one.text for one in (*account.of(FactKind.COMMENT), *known))
     facts = answer_escalation(said.key, said.text, comments, is_person=person.is_person)
     stated = _record(caller, account, facts)
@@ -217,12 +217,12 @@ def _list_waiting(facts_of: Callable[[FactKind], Sequence[Fact]]) -> Sequence[Fa
 
 
 def _read_told(
-    caller: Caller, account: Account, *, tells_peers: bool = False
+    caller: Caller, account: Account, *, with_unpublished: bool = False
 ) -> Callable[[FactKind], Sequence[Fact]]:
     """Return the facts that a brief would show, by kind."""
     from passdown.services.handover.briefs import read_brief_input  # most facts are the session's own
 
-    return read_brief_input(caller.workspace, account, tells_peers=tells_peers).of
+    return read_brief_input(caller.workspace, account, with_unpublished=with_unpublished).of
 
 
 # --- retract ------------------------------------------------------------------------------------------

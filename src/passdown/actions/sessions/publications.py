@@ -12,7 +12,7 @@ from passdown.core.problems import Malformed
 from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.sessions.ledgers import update_ledger
-from passdown.services.sessions.owed_commits import AFTER_EVENT
+from passdown.services.sessions.pending_commits import AFTER_EVENT
 from passdown.services.sessions.publications import publish as publish_facts
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from passdown.services.log.local_view import mark_outdated, update_local_view
 if TYPE_CHECKING:  # most actions neither publish nor commit
     from passdown.services.log.commits import CommitTrigger
     from passdown.services.log.views import WrittenView
-    from passdown.services.sessions.owed_commits import CommitOutcome
+    from passdown.services.sessions.pending_commits import CommitOutcome
 
 
 @record
@@ -76,13 +76,13 @@ def commit_waiting(caller: Caller, triggers: "Sequence[CommitTrigger]") -> str |
 
     Only problems that the user must fix are reported.
     """
-    from passdown.services.sessions import owed_commits
+    from passdown.services.sessions import pending_commits
 
     if find_pause(caller):
         return None
     try:
-        committed = owed_commits.commit_waiting(caller.workspace, triggers, note=caller.warn)
-        trouble = owed_commits.find_trouble(committed)
+        committed = pending_commits.commit_waiting(caller.workspace, triggers, note=caller.warn)
+        trouble = pending_commits.find_trouble(committed)
     except PassdownError as found:  # the session has started, or the event is written
         committed, trouble = None, found.message
     if trouble:

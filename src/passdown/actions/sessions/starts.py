@@ -22,10 +22,10 @@ from passdown.records import record, replace
 from passdown.services.handover import briefs
 from passdown.services.handover.banners import make_banner
 from passdown.services.handover.deliveries import NONCE, drop_mail_notice, send_brief
-from passdown.services.log.commit_marks import is_known_committed, owes_view
+from passdown.services.log.commit_marks import has_outdated_view, is_known_committed
 from passdown.services.log.views import find_legacy
+from passdown.services.sessions.foreign_documents import has_documents
 from passdown.services.sessions.journals import read_open
-from passdown.services.sessions.other_documents import has_documents
 from passdown.services.sessions.sessions import (
     RecoveredSession,
     StartedSession,
@@ -132,7 +132,7 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
     update_view(caller)
     commit: str | None = None
     if request.is_asked:
-        from passdown.services.sessions.owed_commits import AT_START  # hooks commit after their answer
+        from passdown.services.sessions.pending_commits import AT_START  # hooks commit after their answer
 
         commit = commit_waiting(caller, AT_START)
     if asked.mode and started.account.start.mode != asked.mode:
@@ -220,9 +220,9 @@ def _take_in(workspace: "Workspace", started: StartedSession) -> StartedSession:
     """Read in the documents of other tools, if there are any (C147)."""
     if not has_documents(workspace):
         return started
-    from passdown.services.handover.streams import take_in_documents  # most projects have none
+    from passdown.services.handover.streams import import_documents  # most projects have none
 
-    return replace(started, account=take_in_documents(workspace, started.account))
+    return replace(started, account=import_documents(workspace, started.account))
 
 
 def _brief(
@@ -255,10 +255,10 @@ def follow_start(caller: Caller) -> str:
     wanted = workspace.settings.commit
     if not (wanted.session_end or wanted.start) or not workspace.repository.is_there():
         return ""
-    if is_known_committed(workspace) and not owes_view(workspace):
+    if is_known_committed(workspace) and not has_outdated_view(workspace):
         return ""
-    from passdown.services.sessions.owed_commits import AT_START, find_trouble
-    from passdown.services.sessions.owed_commits import commit_waiting as commit_owed
+    from passdown.services.sessions.pending_commits import AT_START, find_trouble
+    from passdown.services.sessions.pending_commits import commit_waiting as commit_owed
 
     is_cached = caller.around.limits.is_cached
     return find_trouble(commit_owed(workspace, AT_START, with_view=is_cached, note=caller.note_trouble))
@@ -314,7 +314,7 @@ def _join(
         coordination = workspace.find_coordination()
         if coordination is None:
             return JoinedTeam(account=started.account, team=read_copied(caller, started.account))
-        from passdown.services.coordination.arrivals import arrive  # few sessions coordinate
+        from passdown.services.coordination.session_membership import arrive  # few sessions coordinate
 
         arrival = arrive(workspace, started, coordination, told)
     except CacheError:

@@ -36,14 +36,14 @@ from passdown.services.project.status import (
 from passdown.services.sessions.decisions import read_contested
 from passdown.services.sessions.journals import name_now, read_accounts, read_open
 from passdown.services.sessions.liveness import is_live, show_place
-from passdown.services.sessions.owed_commits import find_uncommitted
+from passdown.services.sessions.pending_commits import find_uncommitted
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.searches import open_search_scope
 
 if TYPE_CHECKING:  # few sessions coordinate, and few projects have tasks
     from passdown.ports.coordination import Coordination
     from passdown.services.coordination.overview import TaskOverview
-    from passdown.services.sessions.owed_commits import UncommittedFiles
+    from passdown.services.sessions.pending_commits import UncommittedFiles
 
 LAST_WORK: Final = "last worked on"
 
@@ -124,7 +124,7 @@ class MemberStatus:
 
 
 @record
-class StandingOffer:
+class OpenOffer:
     """A task that a session offers to others."""
 
     id: Annotated[str, "The offer."]
@@ -143,7 +143,7 @@ class TeamStatus:
     members: Annotated[tuple[MemberStatus, ...], "The sessions: live ones first, then the last seen."] = ()
     tasks: Annotated[tuple[HeldTask, ...], "The tasks that they have."] = ()
     reservations: Annotated[Mapping[str, HeldFile], "Who holds which path (R213)."] = MappingProxyType({})
-    offers: Annotated[tuple[StandingOffer, ...], "What is offered."] = ()
+    offers: Annotated[tuple[OpenOffer, ...], "What is offered."] = ()
 
 
 @record
@@ -301,7 +301,7 @@ def _read_team(coordination: "Coordination", tasks: "TaskOverview | None") -> Te
     ]
     offers = [
         describe(
-            StandingOffer,
+            OpenOffer,
             one.offer,
             one,
             id=one.offer.offer,

@@ -24,7 +24,7 @@ from passdown.services.log.commit_marks import TO_COMMIT
 from passdown.services.log.local_view import is_outdated
 from passdown.services.sessions.liveness import is_heartbeat_due
 from passdown.services.sessions.observations import TranscriptSource, observe
-from passdown.services.sessions.owed_commits import AFTER_TURN, commit_waiting, find_trouble
+from passdown.services.sessions.pending_commits import AFTER_TURN, commit_waiting, find_trouble
 from passdown.services.sessions.unpublished import is_due
 from passdown.wiring.transcripts import open_source
 from passdown.wiring.workspaces import open_with_handoffs

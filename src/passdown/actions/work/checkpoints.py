@@ -29,7 +29,7 @@ from passdown.core.work.plan_commands import read_command_line
 from passdown.errors import UsageError
 from passdown.records import record, replace
 from passdown.services.log.events import update_index
-from passdown.services.sessions.owed_commits import AT_CHECKPOINT
+from passdown.services.sessions.pending_commits import AT_CHECKPOINT
 from passdown.services.work import checkpoints as services
 from passdown.services.work.plan_commands import CommandRun
 

@@ -77,7 +77,7 @@ class GateRequest:
 
 
 @record
-class GateWord:
+class GateReview:
     """A manual review of a gate."""
 
     gate: Annotated[str, "Its name."]
@@ -215,7 +215,7 @@ def run(caller: Caller, request: GateRequest) -> GateOutcome | GateQuestion | Es
     return describe_verdict(judged, runs)
 
 
-def state(caller: Caller, request: GateWord) -> GateOutcome | EscalatedGate:
+def state(caller: Caller, request: GateReview) -> GateOutcome | EscalatedGate:
     """Record a manual review of a gate."""
     account = _prepare(caller, is_skipped=request.skips_preflight)
     services.need_gate(request.gate)

@@ -18,7 +18,7 @@ from passdown.core.work.loops import find_last
 from passdown.records import record
 from passdown.services.handover.briefs import read_brief_input
 from passdown.services.handover.deliveries import note_shown_feedback
-from passdown.services.sessions.loop_feedback import take_in_feedback
+from passdown.services.sessions.loop_feedback import record_feedback
 from passdown.services.work import loops
 from passdown.services.work.changes import (
     ChangeSummary,
@@ -167,7 +167,7 @@ def open_loop(caller: Caller, request: OpenRequest) -> OpenedChange:
     opened = loops.open_loop(caller.workspace, request)
     account = find_author(caller)
     if account is not None:
-        take_in_feedback(caller.workspace, account, [request.change])
+        record_feedback(caller.workspace, account, [request.change])
     return describe(
         OpenedChange,
         opened,
@@ -218,7 +218,7 @@ def go_on(caller: Caller, request: ChangeRequest) -> ContinuedChange:
         account = need_session(caller)
     if account is not None:
         account = prepare_freely(caller, account, is_skipped=request.skips_preflight)
-        account = take_in_feedback(workspace, account, [name])
+        account = record_feedback(workspace, account, [name])
     facts = [
         fact
         for fact in reversed(read_brief_input(workspace, account).of(FactKind.FEEDBACK))
@@ -267,7 +267,7 @@ def finish(caller: Caller, request: ChangeRequest) -> FinishedChange:
         phase=ChangePhase.FINISHED,
         state=layout.change_state(changes, change),
         is_new=is_new,
-        folder=layout.change_paper(changes, change, layout.LOOP_FOLDER),
+        folder=layout.change_document(changes, change, layout.LOOP_FOLDER),
     )
 
 

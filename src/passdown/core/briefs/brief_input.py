@@ -220,7 +220,7 @@ class BriefInput:
     documents: Annotated[tuple[Fact, ...], "Facts of other tools' documents that no event contains."] = ()
     read: Annotated[int, "How many events of this checkout were read."] = 0
     unread: Annotated[int, "How many event files were not read yet (C131)."] = 0
-    names_verbs: Annotated[bool, "Whether the brief explains how to record something."] = False
+    explains_recording: Annotated[bool, "Whether the brief explains how to record something."] = False
     contested: Annotated[Contested, "Decisions of one key that were made without knowing of each other."] = ()
     nearby: Annotated[Nearby, "Which facts are near the session's work."] = NOWHERE
 
@@ -318,17 +318,17 @@ def _name(fact: Fact) -> tuple[str, str, str]:
     return fact.kind, identify(fact), fact.text
 
 
-def newest_told(facts: Iterable[Fact], agent: str) -> datetime | None:
+def newest_unpublished_at(facts: Iterable[Fact], agent: str) -> datetime | None:
     """Return the time of the newest of these facts that is another session's and unpublished."""
     return max((fact.at for fact in facts if not fact.event and fact.agent != agent), default=None)
 
 
-def beyond_of(digest: Digest) -> Mapping[str, int]:
+def count_omitted(digest: Digest) -> Mapping[str, int]:
     """Count, for each kind, the facts that the digest counts but does not contain."""
     return {kind.value: digest.kinds[kind].total - len(digest.kinds[kind].facts) for kind in LISTED}
 
 
-def settled_by(session: str, lines: Iterable[JournalLine]) -> Iterator[Fact]:
+def list_retractions(session: str, lines: Iterable[JournalLine]) -> Iterator[Fact]:
     """Yield the retractions of feedback and receipts in a journal (3)."""
     for fact in facts_of(session, lines):
         kind = FactKind(fact.key).told if fact.kind == FactKind.RETRACTION and fact.key in _TAKEN else None

@@ -95,7 +95,7 @@ def pack_brief(brief_input: BriefInput, budget: Budget, now: datetime, frame: Br
     """Make a brief that never exceeds the budget; the same input produces the same bytes."""
     show = FactLines(brief_input.agent, now, frame, MAX_TEXT, budget)
     rest = tuple(_make_rest(brief_input, show))
-    shares = (*SHARES, SEEN_SHARE) if brief_input.names_verbs else SHARES
+    shares = (*SHARES, SEEN_SHARE) if brief_input.explains_recording else SHARES
 
     def make_packing(limit: int) -> Packing:
         head = FactLines(brief_input.agent, now, frame, limit, budget, is_marked=limit != _SHORTEST)
@@ -146,7 +146,7 @@ def _make_head(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
 def _make_rest(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     """Yield the other parts in order (2)."""
     aim = brief_input.aim
-    verbs = [BriefLine(_RECORD)] if brief_input.names_verbs else []
+    verbs = [BriefLine(_RECORD)] if brief_input.explains_recording else []
     yield _plain_part(1, VERBS, "Record what matters when it happens", verbs)
     questions = brief_input.nearest(FactKind.QUESTION)
     receipts = sort_receipts(brief_input.of(FactKind.RECEIPT))

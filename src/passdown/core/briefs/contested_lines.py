@@ -39,7 +39,7 @@ def _origin(fact: Fact, show: Showing) -> str:
     return f"{show.name(fact.agent)}, {show.age(fact.at)}{branch}{mark}"
 
 
-def say_contested(facts: Sequence[Fact], age: Callable[[datetime], str], limit: int) -> str:
+def render_contested_for_person(facts: Sequence[Fact], age: Callable[[datetime], str], limit: int) -> str:
     """Return the line for a person, with whole names; `age` shows when each decision was made."""
 
     def plain(text: str) -> str:

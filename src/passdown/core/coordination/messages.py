@@ -67,7 +67,7 @@ class Sent:
 
 
 @record
-class NobodyThere:
+class NoRecipient:
     """Refused: no session has this address."""
 
     to: str

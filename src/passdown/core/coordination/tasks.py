@@ -105,7 +105,7 @@ class NothingReady:
 
 
 @record
-class Circle:
+class DependencyCycle:
     """Refused: the tasks would depend on each other in a cycle."""
 
     tasks: tuple[str, ...]

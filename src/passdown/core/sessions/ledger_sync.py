@@ -74,7 +74,7 @@ def carry_steps(steps: Iterable[Fact]) -> Iterator[NewFact]:
         key = ADD
 
 
-def begin_steps(new_facts: Iterable[NewFact], account: Account) -> Iterator[NewFact]:
+def retract_begun_steps(new_facts: Iterable[NewFact], account: Account) -> Iterator[NewFact]:
     """Retract next steps that are now current or done (C152), ignoring case."""
     for one in new_facts:
         yield one

@@ -234,7 +234,7 @@ def only_shared(account: Account) -> Account:
     )
 
 
-def is_last_word(fact: Fact) -> bool:
+def is_final_end(fact: Fact) -> bool:
     """Return whether a fact is an end after which everything is published."""
     return fact.kind == FactKind.END and fact.key == PUBLISHED
 

@@ -20,7 +20,7 @@ from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account, NewFact
 
-PAPERS: Final = MappingProxyType(
+GATE_DOCUMENTS: Final = MappingProxyType(
     {"design": layout.DESIGN, "spec": layout.SPEC, "plan-structure": layout.PLAN}
 )
 """The gates that check a document of the track."""
@@ -102,7 +102,7 @@ def find_due(account: Account, results: Collection[str], papers: Collection[str]
     Either something happened in this session that the gate checks, or its document exists and was not
     checked.
     """
-    found = {gate: paper for gate, paper in PAPERS.items() if paper in papers and gate not in results}
+    found = {gate: paper for gate, paper in GATE_DOCUMENTS.items() if paper in papers and gate not in results}
     facts = open_gates(list_results(account, account.track)).values()
     return found | {fact.key: fact.because for fact in facts if fact.text == DUE}
 

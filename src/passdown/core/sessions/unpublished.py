@@ -43,7 +43,7 @@ def own_lines(session: str, lines: Iterable[JournalLine]) -> Sequence[JournalLin
     ]
 
 
-def told_before(account: Account, covered: int) -> Sequence[Fact]:
+def list_unpublished(account: Account, covered: int) -> Sequence[Fact]:
     """Return a session's own rules, decisions and questions that no event covers, marked as unpublished.
 
     Facts that it carried on belong to another session; facts that it retracted or settled no longer hold.

@@ -8,7 +8,13 @@ from passdown.core.facts import DUE
 from passdown.core.hosts.transcripts import Observation
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account, NewFact
-from passdown.core.sessions.track_gates import PAPERS, last_results, list_results, make_result, open_gates
+from passdown.core.sessions.track_gates import (
+    GATE_DOCUMENTS,
+    last_results,
+    list_results,
+    make_result,
+    open_gates,
+)
 from passdown.core.times import parse_instant
 from passdown.core.work.tdd import Cycle, EndedPhase, PhaseChange, is_followed
 
@@ -68,7 +74,7 @@ def _find_due(
     known = {gate for gate, fact in open_gates(facts).items() if fact.text == DUE}
     judged = last_results(facts)
     written = {one.text: parse_instant(one.time) or on.now for one in seen if one.kind is FactKind.FILE}
-    for gate, paper in PAPERS.items():
+    for gate, paper in GATE_DOCUMENTS.items():
         paths = (f"{folder}/{account.track}/{paper}" for folder in on.folders)
         path = next((path for path in paths if path in written), "")
         # An agent may write a document and run its gate in one turn; both are seen at its end.

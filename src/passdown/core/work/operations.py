@@ -172,7 +172,7 @@ class SharedOperation:
 # --- as lines of a journal --------------------------------------------------------------------------
 
 
-def make_wish(operation: SharedOperation) -> Sequence[Fact]:
+def make_intent(operation: SharedOperation) -> Sequence[Fact]:
     """Return the facts that record a request; they go into the journal before the first attempt.
 
     A long note comes first, in parts: without the last fact the request does not count.
@@ -268,7 +268,7 @@ def read_operations(session: str, lines: Iterable[JournalLine]) -> Sequence[Shar
         if word == _PART_TEXT:
             parts[fact.key, members.get("number")] = _text(members, "note")
         elif word in _ACTIONS:  # 2
-            wish = _read_wish(session, fact._replace(text=word), members, parts)
+            wish = _read_intent(session, fact._replace(text=word), members, parts)
             if wish is not None:
                 found.setdefault(fact.key, wish)
         elif word == _ANSWERED_TEXT:  # 5
@@ -295,7 +295,7 @@ def _take(operation: SharedOperation, fact: Fact, members: Mapping[str, object])
     return operation  # 6
 
 
-def _read_wish(
+def _read_intent(
     session: str, fact: Fact, members: Mapping[str, object], parts: Mapping[tuple[str, object], str]
 ) -> SharedOperation | None:
     count, fence = (_count(members, name) for name in ("parts", "fence"))

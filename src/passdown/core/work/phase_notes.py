@@ -6,7 +6,7 @@ from datetime import datetime
 from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
 from passdown.core.facts import Fact
 from passdown.core.sessions.session_facts import Account
-from passdown.core.work.operations import OperationAction, SharedOperation, make_wish
+from passdown.core.work.operations import OperationAction, SharedOperation, make_intent
 from passdown.core.work.tdd import NOTES, PhaseChange
 
 
@@ -25,4 +25,4 @@ def make_notes(
                 task=change.task,
                 note=NOTES[change.phase],
             )
-            yield from make_wish(operation)
+            yield from make_intent(operation)

@@ -14,7 +14,7 @@ from passdown.core.coordination.messages import (
     Expired,
     Message,
     NewMessage,
-    NobodyThere,
+    NoRecipient,
     Sent,
     WaitingMessage,
 )
@@ -35,14 +35,14 @@ class StoredMessages:
     def __init__(self, store: TimedStore) -> None:
         self._store = store
 
-    def send(self, op: str, message: NewMessage) -> Sent | NobodyThere:
+    def send(self, op: str, message: NewMessage) -> Sent | NoRecipient:
         def act(change: Transaction) -> Sent:
             sender = require_member(change, message.sender)
             settle_offers(change)
             judge = Judge(change, self._store, self._store.lifetimes, caller=sender)
             recipients = _find_recipients(change, judge, sender, message.to)
             if not recipients:
-                raise RefusedError(NobodyThere(to=message.to))
+                raise RefusedError(NoRecipient(to=message.to))
             now = change.time.seconds
             stored = Message(
                 message=op,

@@ -9,8 +9,8 @@ from passdown.core.coordination.tasks import (
     CLOSED,
     OPEN,
     REASONS,
-    Circle,
     Claimed,
+    DependencyCycle,
     NothingReady,
     Task,
     TaskClosed,
@@ -175,11 +175,11 @@ class StoredTasks:
 
         return run_change(self._store, op, ChangeSubject("change", session, task.task), act)
 
-    def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | Circle:
+    def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | DependencyCycle:
         def act(change: Transaction) -> TaskStored:
             known, awaited = require_task(change, task), require_task(change, other)
             if circle := _find_circle(change, task, other):
-                raise RefusedError(Circle(tasks=circle))
+                raise RefusedError(DependencyCycle(tasks=circle))
             if other not in change.waits_of(task):
                 change.add_wait(task, other)
                 if awaited.state != CLOSED:

@@ -248,7 +248,7 @@ class Store(Protocol):
         ...
 
 
-class StoreAround:
+class StoreWrapper:
     """A store that wraps another one and delegates to it."""
 
     def __init__(self, store: Store) -> None:
@@ -267,7 +267,7 @@ class StoreAround:
         self._store.pause(seconds)
 
 
-class TimedStore(StoreAround):
+class TimedStore(StoreWrapper):
     """A store with the lifetimes of its leases; the parts of coordination work on it."""
 
     def __init__(self, store: Store, lifetimes: Lifetimes) -> None:

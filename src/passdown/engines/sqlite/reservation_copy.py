@@ -19,7 +19,7 @@ from passdown.engines.coordination.transactions import (
     LogRow,
     Reading,
     Store,
-    StoreAround,
+    StoreWrapper,
     Transaction,
 )
 from passdown.engines.sqlite.coordination import LocalMachine, open_store
@@ -113,7 +113,7 @@ def _move(at: float | None, later: float) -> float | None:
     return None if at is None else at + later
 
 
-class CopyingStore(StoreAround):
+class CopyingStore(StoreWrapper):
     """A `Store` of a server whose answers renew the copy: its first one, and after each change."""
 
     def __init__(self, store: Store, copy: ReservationCopy) -> None:

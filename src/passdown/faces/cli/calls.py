@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from passdown.actions.answers import Answered, Notice, NoticeKind, encode
-from passdown.actions.callers import Caller, Surroundings, ask, open_bare, open_caller
+from passdown.actions.callers import CallEnvironment, Caller, ask, open_bare, open_caller
 from passdown.errors import StorageError
 from passdown.faces.cli import output
 
@@ -113,9 +113,9 @@ def _ask(
 
 def find_surroundings(
     folder: Path, progress: Callable[[int, int], None] = lambda _number, _total: None
-) -> Surroundings:
+) -> CallEnvironment:
     """Return where a command was called, and what the command line can do for an action."""
-    return Surroundings(
+    return CallEnvironment(
         folder=folder,
         program=sys.argv[0],
         variables=os.environ,

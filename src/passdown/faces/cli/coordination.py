@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from passdown.core.coordination.choices import list_choices, tell_holder
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.messages import URGENT_MESSAGE, WaitingMessage
+from passdown.core.coordination.refusals import list_choices, tell_holder
 from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, TaskState, is_ready
 from passdown.core.safe_text import printable
 from passdown.core.times import parse_duration, seconds_words

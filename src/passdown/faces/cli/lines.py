@@ -94,10 +94,12 @@ def event_lines(place: EventLocation, label: str, mark: str = "") -> str:
 
 def contested_lines(contested: Sequence[Sequence[Fact]], now: datetime) -> Sequence[str]:
     """Return a line for each key, newest first; the keys left out are counted."""
-    from passdown.core.briefs.contested_lines import say_contested  # few decisions contradict each other
+    from passdown.core.briefs.contested_lines import (
+        render_contested_for_person,  # few decisions contradict each other
+    )
 
     shown = [
-        f"{CONTRADICTION}{say_contested(facts, lambda at: age_words(now - at), _WHOLE)}"
+        f"{CONTRADICTION}{render_contested_for_person(facts, lambda at: age_words(now - at), _WHOLE)}"
         for facts in contested[:_FIRST]
     ]
     left = len(contested) - len(shown)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from passdown.actions.answers import NoticeKind
-from passdown.actions.callers import Caller, Surroundings, find_host, open_caller
+from passdown.actions.callers import CallEnvironment, Caller, find_host, open_caller
 from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
 from passdown.errors import PassdownError
 from passdown.faces.hooks import hook_log, quick
@@ -176,7 +176,7 @@ def _log(context: HookContext) -> None:
 
 
 def _open(host: Host, call: HookCall, root: Path) -> HookContext:
-    around = Surroundings(
+    around = CallEnvironment(
         folder=root,
         variables=os.environ,
         limits=LIMITS,

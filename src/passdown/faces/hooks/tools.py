@@ -28,6 +28,6 @@ def _judge_edit(context: HookContext) -> str:
     found = ask(judge_edit, context.caller, tuple(paths)).result
     if not found.held:
         return ""
-    from passdown.core.coordination.choices import refuse_edit  # few edits are refused
+    from passdown.core.coordination.refusals import refuse_edit  # few edits are refused
 
     return refuse_edit(found.held, found.age)

@@ -21,12 +21,17 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import OperationAction
 from passdown.errors import TrackerError, TrackerQueuedError, UsageError
 from passdown.ports.coordination import Coordination
-from passdown.ports.tracker import ClaimWish
+from passdown.ports.tracker import TaskSelection
 from passdown.records import record, replace
 from passdown.services.coordination.finishing import changing
-from passdown.services.coordination.mail import deliver, owe_message
+from passdown.services.coordination.mail import deliver, queue_message
 from passdown.services.coordination.membership import find_worker, join_project, record_holdings
-from passdown.services.coordination.unfenced import GoingOn, name_held, record_unfenced_close, release_task
+from passdown.services.coordination.unfenced import (
+    TrackerFallback,
+    name_held,
+    record_unfenced_close,
+    release_task,
+)
 from passdown.services.operations.operations import drop, next_operation
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
@@ -71,7 +76,7 @@ class CloseRequest(NamedTuple):
     """The operation, if it has an id already."""
 
 
-def claim_tasks(workspace: Workspace, account: Account, wish: ClaimWish) -> ClaimResult:
+def claim_tasks(workspace: Workspace, account: Account, wish: TaskSelection) -> ClaimResult:
     """Claim the named tasks, or the first ready one, for this session only.
 
     1. Join, and read the messages (R169).
@@ -83,7 +88,7 @@ def claim_tasks(workspace: Workspace, account: Account, wish: ClaimWish) -> Clai
     wish = wish._replace(role=wish.role or account.start.role)
     coordination: Coordination | None = None
     mail: Sequence[WaitingMessage] = ()
-    with GoingOn(workspace):
+    with TrackerFallback(workspace):
         coordination = join_project(workspace, account, role=wish.role)  # 1
         mail = coordination.messages.waiting(account.session)
     if coordination is None:
@@ -94,7 +99,7 @@ def claim_tasks(workspace: Workspace, account: Account, wish: ClaimWish) -> Clai
     if coordination is None or is_unfenced:
         account = update_ledger(workspace, read_account(workspace, account.session)).account
     else:
-        with GoingOn(workspace):
+        with TrackerFallback(workspace):
             account = record_holdings(workspace, account, coordination)  # 3
     return ClaimResult(account=account, outcome=outcome, mail=mail)
 
@@ -111,7 +116,7 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest) ->
        released when the engine is back (C86).
     """
     coordination: Coordination | None = None
-    with GoingOn(workspace):
+    with TrackerFallback(workspace):
         coordination = join_project(workspace, account)
     task = request.task or _find_repeated(workspace) or account.task
     if not task:
@@ -120,7 +125,7 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest) ->
     known = _find_task(workspace, task) if is_asked else None
     note = request.note or _make_note(workspace, account, request, task, known)  # 1
     op = request.op or Operation(next_operation(workspace, OperationAction.CLOSE, task))
-    told, message = _owe_news(workspace, account, request, op) if coordination else (None, "")  # 2
+    told, message = _queue_news(workspace, account, request, op) if coordination else (None, "")  # 2
     outcome = _call_close(workspace, account, op, task, request._replace(note=note))  # 3
     title = _find_title(workspace, task, known, outcome)
     if outcome is None:
@@ -128,20 +133,20 @@ def close_task(workspace: Workspace, account: Account, request: CloseRequest) ->
     result = CloseResult(account=account, outcome=outcome, note=note, task=task, title=title)
     is_unfenced = isinstance(outcome, TaskClosed) and outcome.is_unfenced
     if coordination is not None and not is_unfenced:
-        with GoingOn(workspace):
+        with TrackerFallback(workspace):
             return _release(workspace, coordination, result, told, message)
     drop(workspace, message)
     return _leave_unreleased(workspace, result, request.message)  # 4
 
 
-def _owe_news(
+def _queue_news(
     workspace: Workspace, account: Account, request: CloseRequest, op: Operation
 ) -> tuple[NewMessage | None, str]:
     """Return the message to the team and its id; it is recorded with the close and sent after it."""
     if not request.message:
         return None, ""
     told = NewMessage(account.session, ALL, request.message, kind="closed")
-    return told, owe_message(workspace, told, op.id)
+    return told, queue_message(workspace, told, op.id)
 
 
 def _find_repeated(workspace: Workspace) -> str:

@@ -9,7 +9,7 @@ from passdown.core.coordination.messages import (
     EXPIRY,
     NORMAL_MESSAGE,
     NewMessage,
-    NobodyThere,
+    NoRecipient,
     Sent,
     WaitingMessage,
 )
@@ -29,7 +29,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 def send_message(
     workspace: Workspace, account: Account, text: str, to: str = ALL, *, priority: str = NORMAL_MESSAGE
-) -> Sent | NobodyThere:
+) -> Sent | NoRecipient:
     """Send a message to an agent, a nickname, `role:…`, `task:…` or `all`; secrets are redacted (C90)."""
     if not text.strip():
         raise UsageError("the message is empty", hint='write `passdown msg "TEXT" --to AGENT`')
@@ -40,7 +40,7 @@ def send_message(
 
 def deliver(
     workspace: Workspace, coordination: Coordination, message: NewMessage, op: str = ""
-) -> Sent | NobodyThere:
+) -> Sent | NoRecipient:
     """Put a message into inboxes, under `op` if given; sessions of this clone see it at their next prompt."""
     message = message._replace(content=redact(message.content).text)
     op = op or next_operation(workspace, OperationAction.MESSAGE, message.to)
@@ -50,7 +50,7 @@ def deliver(
     return sent
 
 
-def owe_message(workspace: Workspace, message: NewMessage, after: str) -> str:
+def queue_message(workspace: Workspace, message: NewMessage, after: str) -> str:
     """Record a message together with the operation that it must follow; return its id."""
     message = message._replace(content=redact(message.content).text)
     op = next_operation(workspace, OperationAction.MESSAGE, message.to)

@@ -23,10 +23,10 @@ from passdown.errors import TrackerError, UsageError
 from passdown.ports.coordination import Coordination
 from passdown.records import record, replace
 from passdown.services.coordination.finishing import changing
-from passdown.services.coordination.mail import deliver, owe_message
+from passdown.services.coordination.mail import deliver, queue_message
 from passdown.services.coordination.membership import join_project, record_holdings
-from passdown.services.coordination.reservations import move_tasks, owe_moves
-from passdown.services.handover.handoffs import HandoffReview, list_carried, make_offer_review
+from passdown.services.coordination.reservations import move_tasks, queue_moves
+from passdown.services.handover.handoffs import HandoffComparison, list_carried, make_offer_review
 from passdown.services.handover.snapshots import take_snapshot
 from passdown.services.operations.operations import next_operation
 from passdown.services.sessions.journals import read_account
@@ -41,7 +41,7 @@ class OfferReview:
     """An offer, and what changed since it was made."""
 
     offer: Offer
-    review: HandoffReview
+    review: HandoffComparison
 
 
 @record
@@ -65,7 +65,7 @@ def offer_task(workspace: Workspace, account: Account, task: str, to: str) -> Of
         op = next_operation(workspace, OperationAction.OFFER, task)
         text = f"I offer you task {task}: run `passdown handoff accept {short_offer(op)}`"
         told = NewMessage(account.session, to, text, kind=_TRIGGER)
-        message = owe_message(workspace, told, op) if to else ""
+        message = queue_message(workspace, told, op) if to else ""
         outcome = coordination.offers.offer(op, NewOffer(account.session, to, task, facts))
         if isinstance(outcome, Offered) and to:
             deliver(workspace, coordination, told, message)
@@ -103,7 +103,7 @@ def accept_again(workspace: Workspace, account: Account) -> AcceptResult | None:
 def _accept(workspace: Workspace, account: Account, offer: str, tasks: Sequence[str]) -> AcceptResult:
     coordination = join_project(workspace, account)
     op = next_operation(workspace, OperationAction.ACCEPT, offer)
-    moves = owe_moves(workspace, account, coordination, tasks, after=op)
+    moves = queue_moves(workspace, account, coordination, tasks, after=op)
     outcome = coordination.offers.accept(op, account.session, offer)
     if isinstance(outcome, Accepted):
         fences = {one.name: one.fence for one in outcome.grants if one.kind == TASK}

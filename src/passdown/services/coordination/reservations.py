@@ -87,7 +87,7 @@ def take_over(workspace: Workspace, account: Account, name: str, *, force: bool 
         op = next_operation(workspace, OperationAction.TAKE_OVER, name)
         wanted = _find_held(coordination, name)
         tasks = [one.name for one in wanted if one.kind == TASK]
-        moves = owe_moves(workspace, account, coordination, tasks, after=op)
+        moves = queue_moves(workspace, account, coordination, tasks, after=op)
         outcome = coordination.leases.take_over(op, account.session, wanted, force=force)
         if isinstance(outcome, Granted):
             fences = {one.name: one.fence for one in outcome.grants if one.kind == TASK}
@@ -96,7 +96,7 @@ def take_over(workspace: Workspace, account: Account, name: str, *, force: bool 
         return outcome
 
 
-def owe_moves(
+def queue_moves(
     workspace: Workspace, account: Account, coordination: Coordination, tasks: Sequence[str], after: str
 ) -> Mapping[str, str]:
     """Record, with the operation that gives tasks to a session, that an outside tracker must be told.

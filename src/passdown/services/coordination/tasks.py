@@ -10,7 +10,7 @@ from passdown.core.coordination.tasks import (
     CLOSED,
     OPEN,
     PRIORITIES,
-    Circle,
+    DependencyCycle,
     Task,
     TaskState,
     TaskStored,
@@ -86,7 +86,9 @@ def change_task(workspace: Workspace, account: Account | None, name: str, change
         return board.change(op, _session(account), changed).task
 
 
-def block_task(workspace: Workspace, account: Account | None, name: str, by: str) -> TaskStored | Circle:
+def block_task(
+    workspace: Workspace, account: Account | None, name: str, by: str
+) -> TaskStored | DependencyCycle:
     """Make a task depend on another until that is closed."""
     board = require_board(workspace)
     with changing(workspace, account):

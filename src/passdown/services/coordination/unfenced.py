@@ -2,16 +2,16 @@
 
 from contextlib import suppress
 
-from passdown.core.coordination.choices import tell_holder
 from passdown.core.coordination.holding_facts import list_closed_unfenced, make_lost
 from passdown.core.coordination.leases import PATH, TASK, Fenced, Held, Resource
+from passdown.core.coordination.refusals import tell_holder
 from passdown.core.coordination.tasks import CLOSED
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import OperationAction
 from passdown.errors import StorageError, is_away
 from passdown.ports.coordination import Coordination
-from passdown.ports.tracker import ClaimWish
+from passdown.ports.tracker import TaskSelection
 from passdown.services.coordination.finishing import changing
 from passdown.services.coordination.membership import find_worker, join_project, record_holdings
 from passdown.services.coordination.tasks import is_outside
@@ -20,7 +20,7 @@ from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.workspace.workspaces import Workspace
 
 
-class GoingOn:
+class TrackerFallback:
     """Suppresses a failure of the engine if an outside tracker can decide alone, with a warning.
 
     A process that may not write the engine's file is granted nothing, as on the board (C87).
@@ -41,7 +41,7 @@ class GoingOn:
         return True
 
 
-def name_held(workspace: Workspace, account: Account, wish: ClaimWish) -> ClaimWish:
+def name_held(workspace: Workspace, account: Account, wish: TaskSelection) -> TaskSelection:
     """Fill in the tasks of a session that names none, as the engine would; only those that it still has."""
     if wish.tasks or wish.another:
         return wish

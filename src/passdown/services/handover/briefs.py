@@ -13,7 +13,7 @@ from passdown.core.briefs.brief_input import (
     CurrentWork,
     OtherSession,
     TeamInput,
-    beyond_of,
+    count_omitted,
     facts_in,
     fill_work,
     gather,
@@ -21,9 +21,9 @@ from passdown.core.briefs.brief_input import (
     holdings_of,
     last_work_of,
     lend_goal,
+    list_retractions,
     newest_work,
     only_shared_facts,
-    settled_by,
     without_known,
     work_of,
     work_of_digest,
@@ -43,7 +43,7 @@ from passdown.core.merge.merge import Digest
 from passdown.core.merge.ranks import limit_of
 from passdown.core.sessions.session_facts import Account
 from passdown.core.sessions.track_lines import find_last_track
-from passdown.core.sessions.unpublished import told_before
+from passdown.core.sessions.unpublished import list_unpublished
 from passdown.errors import StorageError
 from passdown.ports.event_log import EventLog
 from passdown.ports.index import EventLocation, Index
@@ -61,6 +61,13 @@ from passdown.services.handover.seen_work import (
 from passdown.services.log.events import update_portion
 from passdown.services.log.history import EventTexts, parse_text
 from passdown.services.log.views import find_legacy
+from passdown.services.sessions.foreign_documents import (
+    ForeignDocument,
+    ledger_path,
+    read_other_context,
+    read_other_ledger,
+    read_stream_section,
+)
 from passdown.services.sessions.journals import (
     name_now,
     newest_first,
@@ -70,13 +77,6 @@ from passdown.services.sessions.journals import (
     read_open,
 )
 from passdown.services.sessions.liveness import is_live
-from passdown.services.sessions.other_documents import (
-    OtherDocument,
-    ledger_path,
-    read_other_context,
-    read_other_ledger,
-    read_stream_section,
-)
 from passdown.services.workspace.workspaces import Workspace
 
 LIMIT: Final = 1_000
@@ -109,7 +109,7 @@ def make_brief(
 
     Its content does not depend on the nonce. Logs of other checkouts that cannot be read are left out.
     """
-    brief_input = read_brief_input(workspace, account, others, tells_peers=True)
+    brief_input = read_brief_input(workspace, account, others, with_unpublished=True)
     return pack_brief(brief_input, budget, workspace.now(), BriefFrame(nonce=nonce))
 
 
@@ -119,14 +119,14 @@ def read_brief_input(
     others: Sequence[OtherCheckoutLog] = (),
     limit: int = LIMIT,
     *,
-    tells_peers: bool = False,
+    with_unpublished: bool = False,
 ) -> BriefInput:
     """Find the facts that hold for a session; without one, for a session that continues the last one here.
 
-    With `tells_peers`, unpublished rules, decisions and questions of others here are added: these are only
-    for a brief, and must not be passed on or counted (C123).
+    With `with_unpublished`, unpublished rules, decisions and questions of others here are added: these are
+    only for a brief, and must not be passed on or counted (C123).
     """
-    return _BriefReader(workspace, account, others).stand(limit, tells_peers=tells_peers)
+    return _BriefReader(workspace, account, others).stand(limit, with_unpublished=with_unpublished)
 
 
 class _BriefReader:
@@ -143,7 +143,7 @@ class _BriefReader:
         self._indexes = (self._index, *(one.index for one in self._others))
         self._unpublished: Sequence[Fact] = ()
         self._names = newest_first(workspace)
-        self._foreign: dict[str, OtherDocument] = {}
+        self._foreign: dict[str, ForeignDocument] = {}
         self._open = {one.session: one for one in read_open(workspace)}
         self._live = {name for name, one in self._open.items() if is_live(workspace, one)}
         # Fold the journal again: it may have grown since the account was read.
@@ -154,16 +154,16 @@ class _BriefReader:
         own = [self._account] if self._account else []
         self._own = {*(one.session for one in (*own, *self._before)), *self._foreign}
 
-    def stand(self, limit: int, *, tells_peers: bool) -> BriefInput:
+    def stand(self, limit: int, *, with_unpublished: bool) -> BriefInput:
         """Put the input of the brief together."""
-        self._unpublished = self._find_unpublished() if tells_peers else ()
+        self._unpublished = self._find_unpublished() if with_unpublished else ()
         own = self._account or Account()
         near = find_near(self._workspace, self._chain(), own.track, self._until)
         digest = self._of_track(self._index, add_facts(self.digest(limit), near))
         aim = self.aim()
         aim = aim._replace(is_over=self._is_over(aim))
         mentioning = self._workspace.journals.mentioning(*_SETTLING)
-        settled = [fact for name in mentioning for fact in settled_by(name, self._lines(name))]
+        settled = [fact for name in mentioning for fact in list_retractions(name, self._lines(name))]
         gathered = gather(digest, self._elsewhere(), self._waiting(digest), settled, self._unpublished)
         tables, contested = gathered.without_replaced(lambda key: self._name_in_force(key, digest))
         tables[FactKind.FEEDBACK] = self._with_loops(tables[FactKind.FEEDBACK], settled)
@@ -172,7 +172,7 @@ class _BriefReader:
             agent=own.agent,
             aim=aim,
             tables=tables,
-            beyond=beyond_of(digest),
+            beyond=count_omitted(digest),
             task=own.task,
             track=own.track,
             due_gates=self._due_gates(tables) if own.track else {},
@@ -186,7 +186,7 @@ class _BriefReader:
             documents=tuple(self._list_documents()),
             read=digest.event_count,
             unread=sum(index.unread() for index in self._indexes),
-            names_verbs=not any(map(has_stated, (own, *(self._before[:1] or self._lately)))),
+            explains_recording=not any(map(has_stated, (own, *(self._before[:1] or self._lately)))),
             contested=contested,
             nearby=judge_near(near, tables),
         )
@@ -218,11 +218,11 @@ class _BriefReader:
     def _due_gates(self, tables: Tables) -> Mapping[str, str]:
         """Return the gates of the session's track that need a result."""
         from passdown.core.sessions.track_gates import find_due  # few sessions have a track
-        from passdown.services.handover.track_papers import list_papers
+        from passdown.services.handover.track_documents import list_track_documents
 
         own = self._account or Account()
         results = {fact.key for fact in tables[FactKind.GATE].values() if fact.track == own.track}
-        return find_due(own, results, list_papers(self._workspace, own.track))
+        return find_due(own, results, list_track_documents(self._workspace, own.track))
 
     def digest(self, limit: int) -> Digest:
         """Return the facts of this checkout's events; events dated ahead replace nothing (C115)."""
@@ -263,7 +263,7 @@ class _BriefReader:
         ]
         return max(here)[1] if here else ""
 
-    def _read_foreign(self) -> Iterator[OtherDocument]:
+    def _read_foreign(self) -> Iterator[ForeignDocument]:
         """Yield other tools' documents here: a stream document, then a ledger, then a context (G14)."""
         workspace, own = self._workspace, self._account
         found = [read_stream_section(workspace, own.track if own else "")]
@@ -293,8 +293,8 @@ class _BriefReader:
         others = [one for name, one in self._open.items() if name not in self._own]
         if track:
             others = [one for one in others if self._track_of(one) in {"", track}]
-        others = [one for one in others if told_before(one, 0)]  # the others have nothing to look up
-        facts = [fact for one in others for fact in told_before(one, self._covered(one.session))]
+        others = [one for one in others if list_unpublished(one, 0)]  # the others have nothing to look up
+        facts = [fact for one in others for fact in list_unpublished(one, self._covered(one.session))]
         if not facts:
             return ()
         from passdown.core.sessions.secrets import redact_all  # few briefs need it

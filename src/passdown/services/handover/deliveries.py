@@ -77,7 +77,7 @@ def send_brief(
     if cuts := sum(one.state == CUT for one in briefs):
         budget = budget.smaller(cuts)
     nonce = workspace.entropy.token(NONCE).hex()
-    brief_input = read_brief_input(workspace, account, others, tells_peers=True)
+    brief_input = read_brief_input(workspace, account, others, with_unpublished=True)
     if team is not None:
         brief_input = replace(brief_input, team=team)
     brief = pack_brief(brief_input, budget, workspace.now(), BriefFrame(nonce=nonce))
@@ -99,13 +99,13 @@ def follow_events(workspace: Workspace, account: Account, brief: "Brief") -> Non
     That includes events and unpublished facts of others. Events dated ahead are not followed (C115), but
     recorded, and the session's next event names them. Nothing is written if all clocks are right.
     """
-    from passdown.core.briefs.brief_input import newest_told
+    from passdown.core.briefs.brief_input import newest_unpublished_at
 
     now = workspace.now()
     known = max(now, account.touched_at or now)
     read = workspace.index.newest(known, account.session)
     shown = [line.fact for _, _, line in brief.lines if line.fact is not None]
-    told = newest_told(shown, account.agent)
+    told = newest_unpublished_at(shown, account.agent)
     newest = [at for at in (read.at, told and next_instant(told, [told])) if at is not None]
     at = max((one for one in newest if one <= limit_of(read.present)), default=known)
     ahead = [name for name in read.ahead if name not in account.ahead]

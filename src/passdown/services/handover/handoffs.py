@@ -25,7 +25,7 @@ from passdown.ports.repository import Committed, Skipped
 from passdown.records import record, replace
 from passdown.services.handover.seen_work import own_paths
 from passdown.services.handover.snapshots import MANUAL, take_snapshot
-from passdown.services.handover.streams import find_stream, read_stream, read_text, take_in_own, write_stream
+from passdown.services.handover.streams import find_stream, import_own, read_stream, read_text, write_stream
 from passdown.services.log.commits import CommitTrigger, NotDue
 from passdown.services.log.events import WrittenEvent, update_index
 from passdown.services.log.synthesis import synthesize
@@ -38,9 +38,9 @@ from passdown.services.sessions.archives import (
     hash_files,
     write_record,
 )
+from passdown.services.sessions.foreign_documents import list_streams
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import OpenedLedger, open_ledger, update_ledger
-from passdown.services.sessions.other_documents import list_streams
 from passdown.services.sessions.publications import publish
 from passdown.services.sessions.sessions import StartRequest, start_session
 from passdown.services.workspace.workspaces import Workspace
@@ -93,7 +93,7 @@ class ListedHandoff:
 
 
 @record
-class HandoffReview:
+class HandoffComparison:
     """A handoff that was read, and what has changed since."""
 
     listed: ListedHandoff
@@ -128,7 +128,7 @@ def create_handoff(workspace: Workspace, account: Account, order: HandoffRequest
     """
     path = find_stream(workspace, account, order.stream, by_goal=True)
     if path:
-        account = take_in_own(workspace, account, path)  # 2
+        account = import_own(workspace, account, path)  # 2
     opened: OpenedLedger | None = None
     if account.ended_at is None:  # 1
         if order.archive and account.start.checkout == workspace.root:
@@ -250,7 +250,7 @@ def _read_archive(workspace: Workspace, path: str) -> Archive:
     return parse_archive(text)
 
 
-def review_handoff(workspace: Workspace, name: str) -> HandoffReview:
+def review_handoff(workspace: Workspace, name: str) -> HandoffComparison:
     """Read a handoff and compare it with the current state, before anybody resumes from it (G18).
 
     The recorded test command is not run, because somebody else wrote it.
@@ -260,10 +260,10 @@ def review_handoff(workspace: Workspace, name: str) -> HandoffReview:
         handoff = from_stream(read_stream(workspace, listed.path))
     else:
         handoff = from_archive(_read_archive(workspace, listed.path))
-    return make_review(workspace, read_listed(workspace, listed), handoff)
+    return compare_handoff(workspace, read_listed(workspace, listed), handoff)
 
 
-def make_review(workspace: Workspace, listed: ListedHandoff, handoff: Handoff) -> HandoffReview:
+def compare_handoff(workspace: Workspace, listed: ListedHandoff, handoff: Handoff) -> HandoffComparison:
     """Compare a handoff with the current state."""
     here = CheckoutState(
         at=workspace.now(),
@@ -279,7 +279,7 @@ def make_review(workspace: Workspace, listed: ListedHandoff, handoff: Handoff) -
     facts = [fact for some in digest.contested for fact in some]
     facts += [fact for newest in digest.kinds.values() for fact in newest.facts]
     decided = {(fact.kind, _keyed(fact.key, fact.text)): fact for fact in facts if fact.kind == _DECISION}
-    return HandoffReview(
+    return HandoffComparison(
         listed=listed,
         handoff=handoff,
         drift=drift,
@@ -292,7 +292,9 @@ def _keyed(key: str, text: str) -> str:
     return make_key(f"{key}\n{text}")
 
 
-def resume_handoff(workspace: Workspace, review: HandoffReview, account: Account | None) -> ResumedSession:
+def resume_handoff(
+    workspace: Workspace, review: HandoffComparison, account: Account | None
+) -> ResumedSession:
     """Resume from a handoff, in the running session or in a new one.
 
     Its facts are carried on as observed, so they do not overrule what the session itself stated. Known facts
@@ -306,7 +308,7 @@ def resume_handoff(workspace: Workspace, review: HandoffReview, account: Account
     return ResumedSession(account=read_account(workspace, account.session), is_new=is_new, carried=len(said))
 
 
-def list_carried(review: HandoffReview, account: Account) -> Sequence[NewFact]:
+def list_carried(review: HandoffComparison, account: Account) -> Sequence[NewFact]:
     """Return the facts of a handoff that a session does not know yet."""
     carried = (_with_origin(one, review) for one in facts_to_carry(review.handoff))
     said = [one for one in carried if not _knows(account, one)]
@@ -315,13 +317,13 @@ def list_carried(review: HandoffReview, account: Account) -> Sequence[NewFact]:
     return said
 
 
-def make_offer_review(workspace: Workspace, offer: Offer) -> HandoffReview:
+def make_offer_review(workspace: Workspace, offer: Offer) -> HandoffComparison:
     """Compare an offer with the current state; its test is not run."""
     listed = ListedHandoff(name=offer.short_name, kind=OFFER, path=f"offer {offer.short_name}")
-    return make_review(workspace, listed, from_archive(parse_archive(offer.facts)))
+    return compare_handoff(workspace, listed, from_archive(parse_archive(offer.facts)))
 
 
-def _with_origin(new_fact: NewFact, review: HandoffReview) -> NewFact:
+def _with_origin(new_fact: NewFact, review: HandoffComparison) -> NewFact:
     """Keep the author and time of a carried-on fact, so that nobody becomes the author of others' facts."""
     told = f"{new_fact.text} ({new_fact.because})" if new_fact.because else new_fact.text.partition("\n")[0]
     origin = review.find_origin(new_fact.kind, _keyed(new_fact.key, told))

@@ -33,8 +33,8 @@ from passdown.services.handover.snapshots import MANUAL, take_snapshot
 from passdown.services.log.events import catch_up, name_event, update_index
 from passdown.services.log.local_view import mark_outdated
 from passdown.services.sessions.document_news import find_news
+from passdown.services.sessions.foreign_documents import list_streams, read_other_context, stream_path
 from passdown.services.sessions.ledgers import update_ledger
-from passdown.services.sessions.other_documents import list_streams, read_other_context, stream_path
 from passdown.services.sessions.publications import publish
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import EventLayout
@@ -158,7 +158,7 @@ def preview_stream(workspace: Workspace, account: Account, path: str) -> Stream:
 
 def update_stream(workspace: Workspace, account: Account, path: str) -> None:
     """Update a stream document with what a session knows, after importing what others wrote into it."""
-    account = take_in_own(workspace, account, path)
+    account = import_own(workspace, account, path)
     write_stream(workspace, path, take_snapshot(workspace, account, MANUAL))
 
 
@@ -176,13 +176,13 @@ def refresh_stream(workspace: Workspace, account: Account) -> str:
 # --- importing --------------------------------------------------------------------------------------
 
 
-def take_in_own(workspace: Workspace, account: Account, path: str) -> Account:
+def import_own(workspace: Workspace, account: Account, path: str) -> Account:
     """Import a document that is about to be written; raise a PassdownError if that fails."""
     known = check_stream(workspace, path)
-    return take_in_stream(workspace, account, path.split("/")[-2], known) if known is not None else account
+    return import_stream(workspace, account, path.split("/")[-2], known) if known is not None else account
 
 
-def take_in_documents(workspace: Workspace, account: Account) -> Account:
+def import_documents(workspace: Workspace, account: Account) -> Account:
     """Import other tools' stream documents, and edits of the one that the session updates (C147).
 
     Failures are ignored: a start never fails because of a document, and the brief reads it anyway.
@@ -193,7 +193,7 @@ def take_in_documents(workspace: Workspace, account: Account) -> Account:
     for name, path in list_streams(workspace):
         with suppress(PassdownError):
             stream = read_stream(workspace, path)
-            account = take_in_stream(workspace, account, name, stream, is_own=path == own)
+            account = import_stream(workspace, account, name, stream, is_own=path == own)
     return _take_in_context(workspace, account)
 
 
@@ -210,7 +210,7 @@ def _take_in_context(workspace: Workspace, account: Account) -> Account:
     return update_ledger(workspace, account, said, provenance=Provenance.OBSERVED).account
 
 
-def take_in_stream(
+def import_stream(
     workspace: Workspace, account: Account, name: str, stream: Stream, *, is_own: bool = True
 ) -> Account:
     """Import the facts of a stream document that are new here, so that nothing in it is lost (C147).

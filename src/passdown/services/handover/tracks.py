@@ -22,9 +22,9 @@ from passdown.services.handover.handoffs import (
     read_listed,
 )
 from passdown.services.log.events import update_index
+from passdown.services.sessions.foreign_documents import stream_path
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
-from passdown.services.sessions.other_documents import stream_path
 from passdown.services.workspace.workspaces import Workspace
 
 SWITCH: Final = "track-switch"

@@ -26,7 +26,7 @@ TO_COMMIT_VIEW: Final = Mark(
 )
 
 
-def owes_view(workspace: Workspace) -> bool:
+def has_outdated_view(workspace: Workspace) -> bool:
     """Return whether the view may lack committed events and should be committed on this branch."""
     if not TO_COMMIT_VIEW.is_put(workspace):
         return False

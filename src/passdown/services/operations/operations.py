@@ -16,8 +16,8 @@ from passdown.core.work.operations import (
     Outcome,
     SharedOperation,
     make_answered,
+    make_intent,
     make_outcome,
-    make_wish,
     read_operations,
 )
 from passdown.errors import StorageError
@@ -88,7 +88,7 @@ def write_down(workspace: Workspace, operation: SharedOperation) -> SharedOperat
 
 def append(workspace: Workspace, session: str, wanted: Sequence[SharedOperation]) -> None:
     """Append operations to a journal, in one write."""
-    facts = [fact for one in wanted for fact in make_wish(one)]
+    facts = [fact for one in wanted for fact in make_intent(one)]
 
     def make(seq: int) -> Sequence[JournalLine]:
         return [JournalLine(seq=seq + number, fact=fact) for number, fact in enumerate(facts)]

@@ -11,10 +11,17 @@ from typing import Final, TypeVar
 from passdown.core.coordination.holding_facts import list_closed, list_granted, list_released
 from passdown.core.coordination.leases import TASK, Fenced, Grant, Granted, Held, Lost, Released, Resource
 from passdown.core.coordination.members import Inherited, StillAlive
-from passdown.core.coordination.messages import NewMessage, NobodyThere, Sent
+from passdown.core.coordination.messages import NewMessage, NoRecipient, Sent
 from passdown.core.coordination.offers import Accepted, NewOffer, Offered, OfferEnded, OfferGone
 from passdown.core.coordination.outcomes import dump_outcome
-from passdown.core.coordination.tasks import Circle, Claimed, NothingReady, Task, TaskClosed, TaskStored
+from passdown.core.coordination.tasks import (
+    Claimed,
+    DependencyCycle,
+    NothingReady,
+    Task,
+    TaskClosed,
+    TaskStored,
+)
 from passdown.core.json_text import dump
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
@@ -26,7 +33,7 @@ from passdown.services.operations.operations import settle, write_down
 from passdown.services.sessions.journals import read_account
 from passdown.services.workspace.workspaces import Workspace
 
-_REFUSALS: Final = (Held, Lost, NothingReady, NobodyThere, Circle, OfferGone, StillAlive)
+_REFUSALS: Final = (Held, Lost, NothingReady, NoRecipient, DependencyCycle, OfferGone, StillAlive)
 """The outcomes that the engine does not store: a repeat with the same id may have another one."""
 
 _UNSURE: Final = "Run the same command again; nothing is done twice."
@@ -235,7 +242,7 @@ class RecordedTasks:
         operation = replace(wanted, values=dump_outcome(task))
         return self._recorder.perform(operation, lambda: self._tasks.change(op, session, task))
 
-    def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | Circle:
+    def wait_for(self, op: str, session: str, task: str, other: str) -> TaskStored | DependencyCycle:
         """Make a task depend on another until that is closed."""
         operation = self._recorder.wanted(OperationAction.BLOCK, op, session, task, other=other)
         return self._recorder.perform(operation, lambda: self._tasks.wait_for(op, session, task, other))
@@ -251,7 +258,7 @@ class RecordedMessages:
         self.waiting, self.acknowledge = messages.waiting, messages.acknowledge
         self.expire = messages.expire
 
-    def send(self, op: str, message: NewMessage) -> Sent | NobodyThere:
+    def send(self, op: str, message: NewMessage) -> Sent | NoRecipient:
         """Put a message into the inbox of every session that has the address."""
         wanted = describe_message(self._recorder.workspace, op, message)
         return self._recorder.perform(wanted, lambda: self._messages.send(op, message))

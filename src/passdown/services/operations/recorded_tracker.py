@@ -43,7 +43,7 @@ from passdown.errors import (
     TrackerUnsureError,
     UsageError,
 )
-from passdown.ports.tracker import NOBODY, ClaimWish, Tracker, TrackerInfo, Worker
+from passdown.ports.tracker import NOBODY, TaskSelection, Tracker, TrackerInfo, Worker
 from passdown.records import replace
 from passdown.services.operations.operations import abandon, journal_of, next_operation, settle, write_down
 from passdown.services.operations.recorded_coordination import Recorder
@@ -104,7 +104,7 @@ class RecordedTracker:
         wanted = replace(wanted, values=values)
         return self._perform(wanted, lambda op: self._tracker.create(op, worker, task, after))
 
-    def claim(self, op: Operation, worker: Worker, wish: ClaimWish) -> Claimed | Held | NothingReady:
+    def claim(self, op: Operation, worker: Worker, wish: TaskSelection) -> Claimed | Held | NothingReady:
         """Claim tasks."""
         wanted = self._wanted(OperationAction.CLAIM, op, worker, " ".join(wish.tasks))
         wanted = replace(wanted, values=dump(wish._asdict()))

@@ -122,7 +122,7 @@ class InstallPlan:
     edits: Annotated[tuple[FileEdit, ...], "The user's own files: settings, instructions."] = ()
     notes: Annotated[tuple[str, ...], "Notes for the user."] = ()
     receipt: Annotated[InstallReceipt | None, "What was there before."] = None
-    judges_edits: Annotated[bool, "Whether hooks are called before edits and commands."] = False
+    checks_edits: Annotated[bool, "Whether hooks are called before edits and commands."] = False
 
     @property
     def is_empty(self) -> bool:
@@ -161,7 +161,7 @@ def plan_install(target: InstallTarget) -> InstallPlan:
         edits=tuple(edits),
         notes=notes,
         receipt=_plan_receipt(target, noted),
-        judges_edits=_judges_edits(target),
+        checks_edits=_judges_edits(target),
     )
 
 
@@ -211,7 +211,7 @@ def _needed(target: InstallTarget, noted: PluginRegistration, is_changed: bool) 
 def _plan_files(target: InstallTarget) -> Iterator[FileEdit]:
     """Yield the edits for plugin files that are missing, changed, or from an older version."""
     called = target.guard(hook_line(target.line, target.host.name))
-    wanted = render_files(target.install, target.plugin, called, judges_edits=_judges_edits(target))
+    wanted = render_files(target.install, target.plugin, called, checks_edits=_judges_edits(target))
     there = [path.removeprefix(f"{target.place}/") for path in target.data.list(target.place)]
     for path in sorted({*wanted, *there}):
         name = f"{target.place}/{path}"
@@ -222,10 +222,10 @@ def _plan_files(target: InstallTarget) -> Iterator[FileEdit]:
 
 
 def render_files(
-    install: Install, plugin: Mapping[str, bytes], called: str, *, judges_edits: bool
+    install: Install, plugin: Mapping[str, bytes], called: str, *, checks_edits: bool
 ) -> Mapping[str, bytes]:
     """Return the files that an install writes for a host, from the plugin as it came with the package."""
-    if judges_edits:
+    if checks_edits:
         plugin = {**plugin, HOOKS: add_edit_hooks(plugin[HOOKS], install.edit_hooks)}
     return install.render(plugin, called)
 
@@ -239,7 +239,7 @@ def find_outdated(
     """
     hooks = installed.get(f"{PLUGIN}/{HOOKS}", b"")
     called = "".join(read_hook_lines(hooks)[:1])
-    wanted = render_files(install, plugin, called, judges_edits=has_edit_hooks(hooks))
+    wanted = render_files(install, plugin, called, checks_edits=has_edit_hooks(hooks))
     return tuple(path.removeprefix(f"{PLUGIN}/") for path in find_differing(installed, wanted))
 
 

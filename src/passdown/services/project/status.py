@@ -15,8 +15,8 @@ from passdown.services.handover.handoffs import list_handoffs, list_sessions
 from passdown.services.log.events import update_index
 from passdown.services.log.indexing import count_changes
 from passdown.services.project.search import SearchScope
+from passdown.services.sessions.foreign_documents import list_streams
 from passdown.services.sessions.journals import read_open
-from passdown.services.sessions.other_documents import list_streams
 from passdown.services.workspace.workspaces import Workspace
 
 _MOST: Final = 1_000

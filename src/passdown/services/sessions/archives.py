@@ -28,6 +28,7 @@ from passdown.core.sessions.unpublished import own_lines
 from passdown.core.times import is_older
 from passdown.errors import FormatError, StorageError
 from passdown.records import record, replace
+from passdown.services.sessions.foreign_documents import publish_ledger
 from passdown.services.sessions.journals import append_fact, only_of_track, read_account, read_accounts
 from passdown.services.sessions.ledgers import (
     LedgerReading,
@@ -38,7 +39,6 @@ from passdown.services.sessions.ledgers import (
     write_state,
 )
 from passdown.services.sessions.liveness import show_place
-from passdown.services.sessions.other_documents import publish_ledger
 from passdown.services.workspace.workspaces import Workspace
 
 STALE_AFTER: Final = timedelta(hours=24)

@@ -8,7 +8,7 @@ from passdown.core.formats.journal import JournalLine
 from passdown.core.ids import is_id
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import MAX_CHARS, NewFact, fits_a_line
-from passdown.core.sessions.session_facts import Account, fold_journal, is_last_word, name_work
+from passdown.core.sessions.session_facts import Account, fold_journal, is_final_end, name_work
 from passdown.core.statements import carry
 from passdown.errors import UsageError
 from passdown.services.workspace.workspaces import Workspace
@@ -94,7 +94,7 @@ def read_open(workspace: Workspace) -> Sequence[Account]:
 def _open_sessions(workspace: Workspace) -> Iterator[str]:
     for session in workspace.journals.sessions():
         last = workspace.journals.last(session)
-        if last is not None and not is_last_word(last.fact):
+        if last is not None and not is_final_end(last.fact):
             yield session
 
 

@@ -16,13 +16,13 @@ from passdown.core.sessions.ledger_sync import (
     MAX_CHARS,
     NewFact,
     add_missing_lines,
-    begin_steps,
     fill_ledger,
     find_edits,
     find_mode_edit,
     find_second_now,
     fits_a_line,
     rebase_edits,
+    retract_begun_steps,
     show_ledger,
     split_decision,
 )
@@ -100,10 +100,10 @@ def update_ledger(
     long.
     """
     if account.start.checkout != workspace.root:  # 4
-        _say_all(workspace, account, new_facts, provenance)
+        _append_new(workspace, account, new_facts, provenance)
         return LedgerUpdate(account=read_account(workspace, account.session), is_elsewhere=True)
     opened = open_ledger(workspace, account)  # 1
-    _say_all(workspace, account, new_facts, provenance)  # 2
+    _append_new(workspace, account, new_facts, provenance)  # 2
     return write_back(workspace, opened, rounds=rounds)  # 3
 
 
@@ -185,7 +185,7 @@ def _take_in_elsewhere(workspace: Workspace, account: Account, ledger: Ledger) -
     return True
 
 
-def take_in_late(workspace: Workspace) -> None:
+def record_displaced(workspace: Workspace) -> None:
     """Record texts that were displaced from ledgers that may never be opened again.
 
     1. Edits go into the journal of the session that owned the ledger, even if it has ended.
@@ -223,12 +223,12 @@ def write_back(workspace: Workspace, opened: OpenedLedger, *, rounds: int = ROUN
     return replace(kept, edits=kept.edits + opened.edits)
 
 
-def _say_all(
+def _append_new(
     workspace: Workspace, account: Account, new_facts: Sequence[NewFact], provenance: Provenance
 ) -> None:
     if new_facts:  # each write is a sync to disk
         known = read_account(workspace, account.session)
-        said = _name_replaced(workspace, account, [*begin_steps(new_facts, known)])
+        said = _name_replaced(workspace, account, [*retract_begun_steps(new_facts, known)])
         append_facts(workspace, account, said, provenance)
 
 

@@ -159,7 +159,7 @@ def _read(workspace: Workspace, change: str, path: str, mark: FileMark) -> Ledge
 # --- recording ------------------------------------------------------------------------------------
 
 
-def take_in_feedback(workspace: Workspace, account: Account, also: Collection[str] = ()) -> Account:
+def record_feedback(workspace: Workspace, account: Account, also: Collection[str] = ()) -> Account:
     """Record new and settled feedback since the ledgers were last read; return the updated account.
 
     Raises a StorageError only if a fact could not be journalled.

@@ -13,7 +13,7 @@ from passdown.services.log.views import WrittenView
 from passdown.services.sessions.archives import SESSION_END, ArchivedLedger, archive_ledger
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import open_ledger, write_back
-from passdown.services.sessions.owed_commits import commit_events
+from passdown.services.sessions.pending_commits import commit_events
 from passdown.services.sessions.sessions import publish_end
 from passdown.services.workspace.workspaces import Workspace
 

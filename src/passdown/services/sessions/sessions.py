@@ -36,7 +36,13 @@ from passdown.services.sessions.journals import (
     write_fact,
     write_heartbeat,
 )
-from passdown.services.sessions.ledgers import is_free, read_ledger, remove_state, take_in_late, update_ledger
+from passdown.services.sessions.ledgers import (
+    is_free,
+    read_ledger,
+    record_displaced,
+    remove_state,
+    update_ledger,
+)
 from passdown.services.sessions.liveness import is_called, is_live, list_live
 from passdown.services.workspace.workspaces import Workspace
 
@@ -108,7 +114,7 @@ def recover(workspace: Workspace) -> tuple[RecoveredSession, ...]:
     """Publish and end sessions that never ended, each only once; the next start retries what fails."""
     # Text that cannot be read now is kept until the next start.
     with suppress(StorageError):
-        take_in_late(workspace)
+        record_displaced(workspace)
     recovered: list[RecoveredSession] = []
     for account in read_open(workspace):
         if not is_live(workspace, account):
@@ -193,11 +199,11 @@ def _read_loops(workspace: Workspace, account: Account) -> Account:
     """Record what people wrote into loop ledgers; most projects have none."""
     if not workspace.documents.is_folder(workspace.settings.paths.loops):
         return account
-    from passdown.services.sessions.loop_feedback import take_in_feedback
+    from passdown.services.sessions.loop_feedback import record_feedback
 
     # A start never fails because of loops; the brief reads their ledgers too.
     with suppress(CacheError):
-        return take_in_feedback(workspace, account)
+        return record_feedback(workspace, account)
     return account
 
 

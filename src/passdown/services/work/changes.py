@@ -37,7 +37,7 @@ from passdown.errors import FormatError, PassdownError, StorageError, UsageError
 from passdown.records import record, replace
 from passdown.services.handover.briefs import read_brief_input
 from passdown.services.sessions.ledgers import update_ledger
-from passdown.services.sessions.loop_feedback import read_loops, take_in_feedback
+from passdown.services.sessions.loop_feedback import read_loops, record_feedback
 from passdown.services.workspace.workspaces import Workspace
 
 _ROUNDS: Final = 5
@@ -77,9 +77,9 @@ def read_change(workspace: Workspace, name: str) -> ChangeFacts:
         raise UsageError(f"{name[:60]!r} is not a valid name for a change", hint=hint)
     files, documents = workspace.change_files.files(name), workspace.documents
     changes = workspace.settings.paths.loops
-    specs = layout.change_paper(changes, name, layout.CHANGE_SPECS)
-    plans = layout.change_paper(changes, name, layout.CHANGE_PLANS)
-    tasks = layout.change_paper(changes, name, layout.CHANGE_TASKS)
+    specs = layout.change_document(changes, name, layout.CHANGE_SPECS)
+    plans = layout.change_document(changes, name, layout.CHANGE_PLANS)
+    tasks = layout.change_document(changes, name, layout.CHANGE_TASKS)
     listed = documents.read(tasks).decode("utf-8", "replace") if documents.exists(tasks) else ""
     return ChangeFacts(
         name=name,
@@ -228,7 +228,7 @@ def finish_change(workspace: Workspace, account: Account, name: str) -> bool:
     facts = need_change(workspace, name)
     if facts.phase is ChangePhase.FINISHED:
         return False
-    account = take_in_feedback(workspace, account, [name])
+    account = record_feedback(workspace, account, [name])
     said = [fact.text for fact in reversed(read_brief_input(workspace, account).of(FactKind.FEEDBACK))]
     refused = find_finish_refusal(facts, [place_of(one) for one in said if one.startswith(f"{name}/")])
     if refused is not None:
@@ -240,7 +240,7 @@ def finish_change(workspace: Workspace, account: Account, name: str) -> bool:
         return render_change_state(replace(state, phase=ChangePhase.FINISHED, finish_status=COMPLETE))
 
     revise_state(workspace, facts, finish)
-    take_in_feedback(workspace, account, [name])
+    record_feedback(workspace, account, [name])
     return True
 
 

@@ -17,7 +17,7 @@ from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
 from passdown.records import record
-from passdown.services.handover.handoffs import HandoffReview, resume_handoff, review_handoff
+from passdown.services.handover.handoffs import HandoffComparison, resume_handoff, review_handoff
 from passdown.services.handover.streams import (
     check_stream,
     find_own_stream,
@@ -104,7 +104,7 @@ def find_test(workspace: Workspace, account: Account) -> str:
     return from_stream(read_stream(workspace, path)).test if is_there else ""
 
 
-def find_resume_point(workspace: Workspace, account: Account | None, stream: str = "") -> HandoffReview:
+def find_resume_point(workspace: Workspace, account: Account | None, stream: str = "") -> HandoffComparison:
     """Read the checkpoint of a stream document, and compare it with this checkout (R94).
 
     Raises a UsageError if there is no such document.
@@ -137,7 +137,7 @@ def find_next_phase(handoff: Handoff) -> Phase | None:
 
 
 def resume_from(
-    workspace: Workspace, review: HandoffReview, account: Account | None, ran: Iterable[RanTest] = ()
+    workspace: Workspace, review: HandoffComparison, account: Account | None, ran: Iterable[RanTest] = ()
 ) -> Account:
     """Resume from a checkpoint: take over its facts, and record the tests that were run again (R94)."""
     account = resume_handoff(workspace, review, account).account

@@ -30,7 +30,7 @@ from passdown.core.work.plan_commands import CommandLine, find_command_lines
 from passdown.core.work.plans import Plan, find_open_tasks, judge_execution, judge_structure, read_plan
 from passdown.errors import UsageError
 from passdown.records import record
-from passdown.services.handover.track_papers import find_paper, list_papers
+from passdown.services.handover.track_documents import find_track_document, list_track_documents
 from passdown.services.handover.tracks import find_results
 from passdown.services.log.events import update_index
 from passdown.services.sessions.journals import read_open
@@ -83,7 +83,7 @@ def list_gates(workspace: Workspace, account: Account) -> Sequence[GateState]:
     """List the five gates, and any others with results, as the session knows them."""
     facts = list_results(account, account.track)
     last = last_results(facts)
-    due = find_due(account, last, list_papers(workspace, account.track))
+    due = find_due(account, last, list_track_documents(workspace, account.track))
     names = dict.fromkeys((*GATES, *last))
     return [
         GateState(
@@ -108,7 +108,7 @@ def find_commands(workspace: Workspace, account: Account, gate: str) -> Sequence
     """Return the commands that a gate runs: plan-execution runs those that verify the plan, others none."""
     if gate != "plan-execution":
         return ()
-    path = find_paper(workspace, account.track, layout.PLAN)
+    path = find_track_document(workspace, account.track, layout.PLAN)
     return find_command_lines(_read(workspace, path)) if path else ()
 
 
@@ -123,7 +123,7 @@ def check_gate(
         return decide(gate, choice, (), missing)
     if gate in QUESTIONS:
         return None
-    plan = read_plan(_read(workspace, find_paper(workspace, account.track, layout.PLAN)))
+    plan = read_plan(_read(workspace, find_track_document(workspace, account.track, layout.PLAN)))
     if gate == "plan-structure":
         findings = [*judge_structure(plan)]
         return decide(gate, choice, findings, passed=f"tasks: {len(plan.tasks)}; commands: {plan.commands}")
@@ -131,14 +131,14 @@ def check_gate(
 
 
 def _find_missing(workspace: Workspace, account: Account, gate: str) -> Sequence[str]:
-    return [name for name in NEEDED[gate] if not find_paper(workspace, account.track, name)]
+    return [name for name in NEEDED[gate] if not find_track_document(workspace, account.track, name)]
 
 
 def _check_completion(workspace: Workspace, account: Account, choice: GateChoice) -> GateVerdict:
     missing = _find_missing(workspace, account, _COMPLETION)
     if missing:
         return decide(_COMPLETION, choice, (), missing)
-    plan = read_plan(_read(workspace, find_paper(workspace, account.track, layout.PLAN)))
+    plan = read_plan(_read(workspace, find_track_document(workspace, account.track, layout.PLAN)))
     findings = [*find_open_tasks(plan), *_find_open(workspace, account)]
     return decide(_COMPLETION, choice, findings, passed=f"plan items done: {len(plan.tasks)}")
 
@@ -258,7 +258,7 @@ def _read_asked(workspace: Workspace, account: Account) -> _Asked:
 def needs_completion(workspace: Workspace, account: Account) -> bool:
     """Return whether finishing a track runs the gate `completion`: it has documents or gate results."""
     known = any(fact.text != DUE for fact in list_results(account, account.track))
-    return known or bool(list_papers(workspace, account.track))
+    return known or bool(list_track_documents(workspace, account.track))
 
 
 def judge_completion(workspace: Workspace, account: Account, *, only_warn: bool) -> JudgedGate | None:

@@ -52,7 +52,7 @@ from passdown.errors import PassdownError, UsageError
 from passdown.records import record, replace
 from passdown.services.handover.deliveries import CUT
 from passdown.services.sessions.ledgers import update_ledger
-from passdown.services.sessions.loop_feedback import read_loops, take_in_feedback
+from passdown.services.sessions.loop_feedback import read_loops, record_feedback
 from passdown.services.work.changes import (
     find_settled,
     need_change,
@@ -146,7 +146,7 @@ def open_loop(workspace: Workspace, request: OpenRequest) -> OpenedLoop:
     paths = workspace.settings.paths
     state_path = revise_state(workspace, facts, lambda text: _with_phase(text, loop))
     if loop.kind is LoopKind.PLAN:
-        tasks = layout.change_paper(paths.loops, name, layout.CHANGE_TASKS)
+        tasks = layout.change_document(paths.loops, name, layout.CHANGE_TASKS)
         revise(workspace, tasks, lambda text: mark_task(text, loop.task, AT_WORK_MARK))
 
     def begin(content: bytes) -> bytes:
@@ -165,7 +165,7 @@ def open_loop(workspace: Workspace, request: OpenRequest) -> OpenedLoop:
 
 def _refuse_folder(workspace: Workspace, facts: ChangeFacts) -> None:
     """Raise a PassdownError if the folder of a new change exists and is something else."""
-    folder = layout.change_paper(workspace.settings.paths.loops, facts.name, "").rstrip("/")
+    folder = layout.change_document(workspace.settings.paths.loops, facts.name, "").rstrip("/")
     if workspace.documents.exists(folder):
         hint = "choose another name, or move the folder"
         raise PassdownError(f"{folder} already exists and has no {layout.CHANGE_STATE}", hint=hint)
@@ -195,7 +195,7 @@ def append_turn(workspace: Workspace, account: Account, request: TurnRequest) ->
         hint = "accept the work as it is, or ask a person: add --escalate QUESTION"
         raise PassdownError(cycles.text, hint=hint)
     _need_room(_path(workspace, request.change, loop), b"", _encode(request.text))
-    account = take_in_feedback(workspace, account, [request.change])
+    account = record_feedback(workspace, account, [request.change])
     settled = find_settled(workspace, account, [request.change])
     added = _write_turn(workspace, account, request, loop, settled)
     place = f"{request.change}/{loop.text} turn {added.number}"
@@ -204,7 +204,7 @@ def append_turn(workspace: Workspace, account: Account, request: TurnRequest) ->
     if request.escalation:
         said.append(NewFact(FactKind.QUESTION, f"{place}: {shorten(request.escalation.strip())}"))
     update_ledger(workspace, account, said)
-    take_in_feedback(workspace, account, [request.change])
+    record_feedback(workspace, account, [request.change])
     _mark_progress(workspace, request, loop, facts)
     return replace(added, advice=cycles.text)
 
@@ -213,7 +213,7 @@ def _mark_progress(workspace: Workspace, request: TurnRequest, loop: LoopName, f
     """Mark an implemented task as done, or the change as reconciled."""
     changes = workspace.settings.paths.loops
     if request.report is not None and request.report.result == SUCCESS:
-        path = layout.change_paper(changes, request.change, layout.CHANGE_TASKS)
+        path = layout.change_document(changes, request.change, layout.CHANGE_TASKS)
         if workspace.documents.exists(path):
             revise(workspace, path, lambda text: mark_task(text, loop.task, DONE_MARK))
 
@@ -314,7 +314,7 @@ def leave_feedback(
 
     workspace.change_files.append(change, layout.loop_file(name.text), make)
     if account is not None:
-        take_in_feedback(workspace, account, [change])
+        record_feedback(workspace, account, [change])
     ledger = read_ledger(workspace, change, name.text)
     return [*find_feedback(f"{change}/{name.text}", ledger)][-1]
 

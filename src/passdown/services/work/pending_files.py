@@ -63,7 +63,7 @@ def update_files(workspace: Workspace, account: Account | None) -> None:
     written stay unchanged, since the journals have everything. Without a session nothing is imported, and
     only a sync that is due is written.
     """
-    if account is None and not _may_owe_sync(workspace):
+    if account is None and not _may_need_sync(workspace):
         return
     with workspace.locks.held(_LOCK, _WAIT) as is_held:
         if is_held and account is not None:
@@ -124,7 +124,7 @@ def _find_syncs(workspace: Workspace) -> Sequence[SharedOperation]:
     return [one for one in waiting if is_rendered(one)]
 
 
-def _may_owe_sync(workspace: Workspace) -> bool:
+def _may_need_sync(workspace: Workspace) -> bool:
     """Return whether a sync is or was due; otherwise, without a session, not even a lock is written."""
     path = f"{workspace.settings.paths.runtime}/{layout.UNSYNCED}"
     with suppress(StorageError):  # an unreadable file stays unchanged

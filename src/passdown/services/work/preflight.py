@@ -5,8 +5,8 @@ from contextlib import suppress
 from typing import Annotated, Final, NamedTuple, TypeVar
 
 from passdown import layout
-from passdown.core.coordination.choices import tell_holder
 from passdown.core.coordination.leases import TASK, TRACK, Held, Resource
+from passdown.core.coordination.refusals import tell_holder
 from passdown.core.problems import Severity
 from passdown.core.safe_text import one_line
 from passdown.core.sessions.session_facts import PREFLIGHT, Account, SessionStart

@@ -23,7 +23,7 @@ from passdown.core.times import render_archive_stamp
 from passdown.core.work.session_contexts import NAMED_FILES, make_context, update_context
 from passdown.errors import PassdownError, StorageError
 from passdown.records import record
-from passdown.services.sessions.other_documents import context_path
+from passdown.services.sessions.foreign_documents import context_path
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
 

@@ -9,7 +9,7 @@ from passdown.core.project.metrics import Metric, MetricKind
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import OperationAction, Outcome, SharedOperation
 from passdown.errors import TrackerError, TrackerQueuedError, TrackerRefusedError
-from passdown.ports.tracker import ClaimWish
+from passdown.ports.tracker import TaskSelection
 from passdown.services.coordination.claims import (
     ClaimResult,
     CloseRequest,
@@ -47,7 +47,7 @@ def catch_up(workspace: Workspace, account: Account | None) -> Generator[Finishe
             update_files(workspace, account)
 
 
-def claim(workspace: Workspace, account: Account, wish: ClaimWish) -> ClaimResult:
+def claim(workspace: Workspace, account: Account, wish: TaskSelection) -> ClaimResult:
     """Claim tasks; after three failures it is not tried again (C16)."""
     with catch_up(workspace, account):
         return claim_tasks(workspace, account, wish)

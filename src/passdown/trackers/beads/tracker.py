@@ -30,7 +30,7 @@ from passdown.errors import (
     UsageError,
 )
 from passdown.ports.programs import ProgramResult
-from passdown.ports.tracker import NOBODY, ClaimWish, TrackerInfo, Worker
+from passdown.ports.tracker import NOBODY, TaskSelection, TrackerInfo, Worker
 from passdown.records import replace
 from passdown.trackers.beads.calls import UNNAMED, Calls, UnknownTaskError, clean, require_id
 from passdown.trackers.beads.holdings import Holdings
@@ -128,7 +128,7 @@ class Beads:
 
     # --- claiming -----------------------------------------------------------------------------------
 
-    def claim(self, op: Operation, worker: Worker, wish: ClaimWish) -> Claimed | Held | NothingReady:
+    def claim(self, op: Operation, worker: Worker, wish: TaskSelection) -> Claimed | Held | NothingReady:
         named = wish.tasks
         if not named and not wish.another:
             named = tuple(self._still_held(op, worker))

@@ -45,7 +45,7 @@ def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_
     choices = SetupRequest(is_private=private, commits=not no_commit)
     if is_asked and not folder.is_decided:
         choices = _ask(choices)
-    answer = call_bare(setups.plan_setup, setups.SetupWish(folder=folder, choices=choices))
+    answer = call_bare(setups.plan_setup, setups.SetupOptions(folder=folder, choices=choices))
     if not answer.result.changes:
         return _say_nothing(answer.result, as_json=as_json)
     if not as_json:

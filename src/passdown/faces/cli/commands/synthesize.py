@@ -122,7 +122,7 @@ def command(context: click.Context, /, **_: object) -> int:
 
 Found = (
     syntheses.NothingToMerge
-    | syntheses.MadeView
+    | syntheses.SynthesisOutcome
     | syntheses.MergedView
     | view_checks.CheckedView
     | view_checks.WaitingView
@@ -134,7 +134,7 @@ def _report(answer: Answered[Found], hint: str = _VERIFY, *, as_json: bool) -> i
     found = show(answer, _say, as_json=as_json)
     if isinstance(found, syntheses.NothingToMerge):
         _say_nothing(found)
-    elif isinstance(found, syntheses.MadeView):
+    elif isinstance(found, syntheses.SynthesisOutcome):
         _say_warnings(found)
     elif isinstance(found, syntheses.MergedView):
         _note_skipped(found, hint)
@@ -143,7 +143,7 @@ def _report(answer: Answered[Found], hint: str = _VERIFY, *, as_json: bool) -> i
 
 def _say(found: Found) -> None:
     """Print what was done or found, if anything."""
-    if isinstance(found, syntheses.MadeView):
+    if isinstance(found, syntheses.SynthesisOutcome):
         _say_outcome(found)
     elif isinstance(found, syntheses.MergedView):
         _say_merged(found)
@@ -165,13 +165,13 @@ def _say_nothing(found: syntheses.NothingToMerge) -> None:
 # --- without questions ------------------------------------------------------------------------
 
 
-def _say_outcome(found: syntheses.MadeView) -> None:
+def _say_outcome(found: syntheses.SynthesisOutcome) -> None:
     what = "unchanged" if found.view.before is ViewState.CURRENT else "written"
     output.say(f"{_events(found.events)}; view {what}: {one_line(found.view.path)}")
-    _say_what_followed(found)
+    _print_outcome(found)
 
 
-def _say_what_followed(found: syntheses.MadeView) -> None:
+def _print_outcome(found: syntheses.SynthesisOutcome) -> None:
     if found.archived is not None and found.archived.moved:
         days = output.counted(found.archived.days, "day")
         output.say(f"{_events(found.archived.moved)} of {days} archived")
@@ -184,7 +184,7 @@ def _events(count: int) -> str:
     return output.counted(count, "event")
 
 
-def _say_warnings(found: syntheses.MadeView) -> None:
+def _say_warnings(found: syntheses.SynthesisOutcome) -> None:
     _note_skipped(found)
     if found.malformed:
         values, verb, them = (
@@ -204,7 +204,7 @@ def _say_warnings(found: syntheses.MadeView) -> None:
 
 
 def _note_skipped(
-    found: syntheses.NothingToMerge | syntheses.MergedView | syntheses.MadeView, hint: str = _VERIFY
+    found: syntheses.NothingToMerge | syntheses.MergedView | syntheses.SynthesisOutcome, hint: str = _VERIFY
 ) -> None:
     """Name the files that were skipped, each once (C160)."""
     count, files = found.skipped, found.files
@@ -289,8 +289,8 @@ def _interact(options: SynthesizeOptions) -> int:
     if archive or commit:
         request = syntheses.SynthesisRequest(archive=archive, commit=commit)
         after = call(syntheses.synthesize, request, is_first=False).result
-        if isinstance(after, syntheses.MadeView):
-            _say_what_followed(after)
+        if isinstance(after, syntheses.SynthesisOutcome):
+            _print_outcome(after)
             _say_commit(after.commit)
     _say_warnings(made)
     return 0
@@ -303,7 +303,7 @@ def _wants_archive(further: syntheses.FurtherSteps | None) -> bool:
     return output.agrees(asked, usual=further.is_usual)
 
 
-def _wants_commit(made: syntheses.MadeView) -> bool:
+def _wants_commit(made: syntheses.SynthesisOutcome) -> bool:
     asked = "Commit the events and the view?" if made.view.is_tracked else "Commit the events?"
     return made.further is not None and made.further.is_uncommitted and output.agrees(asked, usual=False)
 

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from passdown.actions.log import views as actions
-from passdown.core.briefs.contested_lines import say_contested
+from passdown.core.briefs.contested_lines import render_contested_for_person
 from passdown.core.facts import show_alone
 from passdown.core.kinds import MERGED, FactKind
 from passdown.core.statements import CONTRADICTION
@@ -98,7 +98,9 @@ def list_section(section: str, *, about: str, as_json: bool) -> None:
 def _say_section(found: actions.SectionFacts | actions.ContestedSection) -> None:
     if isinstance(found, actions.ContestedSection):
         for some in found.contested:
-            output.say(f"{CONTRADICTION}{say_contested(some, lambda at: f'{at:%Y-%m-%d}', _WHOLE)}")
+            output.say(
+                f"{CONTRADICTION}{render_contested_for_person(some, lambda at: f'{at:%Y-%m-%d}', _WHOLE)}"
+            )
         found = found.section
     for fact in found.facts:
         output.say(show_alone(fact))

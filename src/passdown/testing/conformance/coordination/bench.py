@@ -20,7 +20,7 @@ from passdown.core.coordination.leases import (
     Resource,
 )
 from passdown.core.coordination.members import ANY_ROLE, DEFAULT_TEAM, Member
-from passdown.core.coordination.messages import NewMessage, NobodyThere, Sent
+from passdown.core.coordination.messages import NewMessage, NoRecipient, Sent
 from passdown.core.coordination.offers import NewOffer, Offered
 from passdown.core.coordination.operations import RANDOM_BYTES, make_operation
 from passdown.core.coordination.tasks import Claimed, NothingReady, Task, TaskState
@@ -220,7 +220,7 @@ class SharedProject:
 
     def send(
         self, sender: str, to: str, content: str = "hello", seconds: float = 86_400.0
-    ) -> Sent | NobodyThere:
+    ) -> Sent | NoRecipient:
         """Make a session send a message."""
         message = NewMessage(sender, to, content, seconds=seconds)
         return self.of(sender).messages.send(self.op(), message)

@@ -5,7 +5,7 @@ from passdown.core.coordination.messages import (
     Acknowledged,
     Expired,
     NewMessage,
-    NobodyThere,
+    NoRecipient,
     Sent,
 )
 from passdown.testing.conformance.coordination.bench import (
@@ -145,7 +145,7 @@ class MessagePromises(CoordinationCase):
 
         project.bench.advance(100.0 + MARGIN)
 
-        assert project.send("b", "task:t") == NobodyThere(to="task:t")
+        assert project.send("b", "task:t") == NoRecipient(to="task:t")
 
     def test_nobody_there_is_a_refusal(self, project: SharedProject) -> None:
         """The message is not stored."""
@@ -154,7 +154,7 @@ class MessagePromises(CoordinationCase):
         position = project.here.history.position()
 
         for to in ("all", "role:be", "task:t", "task:none", ""):
-            assert project.send("a", to) == NobodyThere(to=to)
+            assert project.send("a", to) == NoRecipient(to=to)
         assert project.here.history.position() == position
 
     def test_a_nickname_that_nobody_bears_waits_for_the_next_session_of_that_name(

@@ -4,8 +4,8 @@ import pytest
 
 from passdown.core.coordination.leases import Fenced, Held, Lost, Resource
 from passdown.core.coordination.tasks import (
-    Circle,
     Claimed,
+    DependencyCycle,
     NothingReady,
     Task,
     TaskClosed,
@@ -389,8 +389,8 @@ class BoardPromises(CoordinationCase):
         project.wait_for("u", "t")
         project.wait_for("v", "u")
 
-        assert expect(Circle, project.wait_for("t", "v")).tasks == ("t", "v", "u", "t")
-        assert expect(Circle, project.wait_for("t", "t")).tasks == ("t", "t")
+        assert expect(DependencyCycle, project.wait_for("t", "v")).tasks == ("t", "v", "u", "t")
+        assert expect(DependencyCycle, project.wait_for("t", "t")).tasks == ("t", "t")
         assert project.next_task("a") == "t"
 
     def test_a_circle_through_a_closed_task_is_none(self, project: SharedProject) -> None:

@@ -14,7 +14,7 @@ from passdown.core.coordination.members import Member
 from passdown.core.coordination.operations import Operation, make_operation
 from passdown.core.coordination.tasks import Claimed, Listing, NothingReady, Task, TaskState
 from passdown.ports.coordination import Coordination
-from passdown.ports.tracker import ClaimWish, Tracker, Worker
+from passdown.ports.tracker import TaskSelection, Tracker, Worker
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ class TrackedProject:
         self, worker: Worker, *tasks: str, role: str = "", another: bool = False
     ) -> Claimed | Held | NothingReady:
         """Claim tasks."""
-        return self.tracker.claim(self.op(), worker, ClaimWish(tasks, role, another))
+        return self.tracker.claim(self.op(), worker, TaskSelection(tasks, role, another))
 
     def claimed(self, worker: Worker, *tasks: str) -> Fenced:
         """Claim a task that is free; return its fence."""

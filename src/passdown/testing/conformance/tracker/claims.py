@@ -5,7 +5,7 @@ import pytest
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.tasks import Claimed, Listing, NothingReady, TaskStored
 from passdown.errors import UsageError
-from passdown.ports.tracker import ClaimWish
+from passdown.ports.tracker import TaskSelection
 from passdown.testing.conformance.tracker.bench import TrackedProject, TrackerCase, expect
 
 
@@ -161,7 +161,7 @@ class ClaimingPromises(TrackerCase):
         """The repeat has the id of the first claim."""
         worker = project.join("a")
         task = project.add("one")
-        op, wish = project.op(), ClaimWish((task,))
+        op, wish = project.op(), TaskSelection((task,))
 
         first = expect(Claimed, project.tracker.claim(op, worker, wish))
         again = expect(Claimed, project.tracker.claim(op._replace(is_repeat=True), worker, wish))

@@ -8,9 +8,9 @@ import click
 
 from passdown.actions.answers import Answered
 from passdown.actions.coordination import guard as actions
-from passdown.core.coordination.choices import list_verdict_choices, tell_verdict
 from passdown.core.coordination.guard_hooks import HookOwner
 from passdown.core.coordination.leases import PathVerdict
+from passdown.core.coordination.refusals import list_verdict_choices, tell_verdict
 from passdown.errors import PassdownError
 from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, settle, show
@@ -61,7 +61,7 @@ def _say_staged(found: actions.StagedVerdict) -> None:
     if found.conflicts:
         _say_conflicts(found.conflicts)
         if found.passed:
-            _say_goes_on("commit")
+            _print_allowed("commit")
 
 
 def _judge_branch(span: str, *, as_json: bool) -> int:
@@ -86,7 +86,7 @@ def _judge_push(*, as_json: bool) -> int:
 def _say_push(found: actions.CommitsVerdict) -> None:
     _say_refused(found.refused)
     if found.refused and found.passed:
-        _say_goes_on("push")
+        _print_allowed("push")
 
 
 def _read_pushed() -> PushedRefs:
@@ -108,7 +108,7 @@ def _say_refused(refused: Iterable[JudgedCommit]) -> None:
         _say_conflicts(one.conflicts)
 
 
-def _say_goes_on(what: str) -> None:
+def _print_allowed(what: str) -> None:
     output.note(f"{what} allowed, because you are a person")
     output.note_hint('to block people too: `people = "stop"` under `[guard]`')
 

@@ -36,7 +36,7 @@ def offer(to: str, task: str, session: str, *, as_json: bool) -> int:
     return _report(answer, _say_made, as_json=as_json)
 
 
-def _say_made(found: actions.MadeOffer) -> None:
+def _say_made(found: actions.CreatedOffer) -> None:
     output.say(f"offered {found.task} to {found.to or 'anybody'}: {found.short_name}")
 
 
@@ -44,10 +44,10 @@ def _say_made(found: actions.MadeOffer) -> None:
 @options.json
 def offers(*, as_json: bool) -> None:
     """List open offers."""
-    show(call(actions.list_standing, None), _say_standing, as_json=as_json)
+    show(call(actions.list_open, None), _print_open, as_json=as_json)
 
 
-def _say_standing(found: actions.StandingOffers) -> None:
+def _print_open(found: actions.OpenOffers) -> None:
     for one in found.offers:
         left = seconds_words(one.left)
         whom = one.offer.taker or "anybody"

@@ -132,7 +132,7 @@ def fail(name: str, note: str, session: str, *, as_json: bool) -> int:
 
 
 def _state(name: str, note: str, session: str, *, passed: bool, as_json: bool) -> int:
-    request = actions.GateWord(
+    request = actions.GateReview(
         gate=name, note=note, has_passed=passed, skips_preflight=is_preflight_skipped()
     )
     return _show(call(actions.state, request, session), as_json=as_json)

@@ -17,7 +17,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 
 @record
-class Arrival:
+class SessionMembership:
     """A session that joined coordination at its start."""
 
     account: Account
@@ -27,7 +27,7 @@ class Arrival:
 
 def arrive(
     workspace: Workspace, started: StartedSession, coordination: Coordination, told: Collection[str] = ()
-) -> Arrival:
+) -> SessionMembership:
     """Let a starting session join (C82); `told` has the ids of messages that it is shown in another way.
 
     1. Recovered sessions that had ended leave; those that died keep what they hold.
@@ -44,7 +44,7 @@ def arrive(
     known = read_account(workspace, started.account.session) if inherited else started.account
     account = record_held(workspace, known, held)  # 3
     team = read_team(workspace, account.session, coordination, told=told, leases=leases)
-    return Arrival(account=account, team=team, inherited=inherited)
+    return SessionMembership(account=account, team=team, inherited=inherited)
 
 
 def _inherit(workspace: Workspace, account: Account, coordination: Coordination) -> Inherited | None:

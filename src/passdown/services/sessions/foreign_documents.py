@@ -36,7 +36,7 @@ _HASH_SIZE: Final = 8
 
 
 @record
-class OtherDocument:
+class ForeignDocument:
     """The content of another tool's document."""
 
     author: Annotated[str, "Its author, or else its name."]
@@ -51,23 +51,23 @@ class OtherDocument:
         return replace(account, start=replace(account.start, branch=self.branch))
 
 
-def _make_document(author: str, at: datetime, said: Sequence[NewFact], branch: str) -> OtherDocument | None:
+def _make_document(author: str, at: datetime, said: Sequence[NewFact], branch: str) -> ForeignDocument | None:
     facts = [Fact(one.kind.value, one.text, at, author, one.key, one.because) for one in said]
     lines = tuple(JournalLine(seq=seq, fact=fact) for seq, fact in enumerate(facts, 1))
-    return OtherDocument(author=author, lines=lines, branch=branch or UNKNOWN) if lines else None
+    return ForeignDocument(author=author, lines=lines, branch=branch or UNKNOWN) if lines else None
 
 
 # --- ledgers --------------------------------------------------------------------------------------
 
 
-def read_other_ledger(workspace: Workspace) -> OtherDocument | None:
+def read_other_ledger(workspace: Workspace) -> ForeignDocument | None:
     """Read the ledger here; return None if it is empty, or a session of ours has a journal for it."""
     ledger = _read_ledger(workspace)
     is_ours = read_labelled(workspace, ledger.session_id).started_at is not None
     return None if is_ours else document_of(workspace, ledger)
 
 
-def document_of(workspace: Workspace, ledger: Ledger) -> OtherDocument | None:
+def document_of(workspace: Workspace, ledger: Ledger) -> ForeignDocument | None:
     """Return the content of a ledger without a journal; None if it is empty."""
     at = ledger.updated or ledger.heartbeat or workspace.now()
     said = find_edits(ledger, Account(), workspace.show_time)
@@ -137,7 +137,7 @@ def list_streams(workspace: Workspace) -> Iterator[tuple[str, str]]:
             yield name, path
 
 
-def read_stream_section(workspace: Workspace, track: str = "") -> OtherDocument | None:
+def read_stream_section(workspace: Workspace, track: str = "") -> ForeignDocument | None:
     """Read the newest Ledger section of a stream document with new facts; return None if there is none.
 
     Facts in events and journals are not new: these also have what happened to them since. For a session that
@@ -159,7 +159,7 @@ def _read_streams(workspace: Workspace) -> Iterator[tuple[datetime, str, str]]:
             yield (parse_instant(match[1]) if match else None) or _NEVER, name, text
 
 
-def read_new_section(workspace: Workspace, name: str, text: str) -> OtherDocument | None:
+def read_new_section(workspace: Workspace, name: str, text: str) -> ForeignDocument | None:
     """Return the new facts of a stream document; None if there are none.
 
     While not all events are read, new facts cannot be told from known ones, so there are none (C131).
@@ -196,7 +196,7 @@ def _knows_somebody(workspace: Workspace, account: Account | None) -> bool:
     return any(one.goal or one.now or any(one.lists.values()) for one in told)
 
 
-def read_other_context(workspace: Workspace, account: Account | None) -> OtherDocument | None:
+def read_other_context(workspace: Workspace, account: Account | None) -> ForeignDocument | None:
     """Read the anchored context if no session or event knows more (R235); return None if it is empty."""
     path = context_path(workspace, None)
     if not workspace.documents.exists(path) or _knows_somebody(workspace, account):

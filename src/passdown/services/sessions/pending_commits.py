@@ -14,8 +14,8 @@ from passdown.services.log.commit_marks import (
     TO_COMMIT,
     TO_COMMIT_VIEW,
     describe_files,
+    has_outdated_view,
     is_known_committed,
-    owes_view,
     remember_committed,
 )
 from passdown.services.log.commits import CommitTrigger, NotDue, commit, find_not_due, list_uncommitted
@@ -82,14 +82,16 @@ def commit_waiting(
     if isinstance(trigger, NotDue):
         return trigger
     if (obstacle := _find_obstacle(workspace, files_only=True)) is not None:  # 2
-        return _put_off(workspace, obstacle)
+        return _postpone(workspace, obstacle)
     files = _find_waiting(workspace, note, with_view=with_view)
-    if not (files.paths or files.owes_view):
+    if not (files.paths or files.has_outdated_view):
         return _settle(workspace, files.described, None)
-    if trigger is CommitTrigger.OWED and not (files.owes_view or _is_owed(workspace, files.paths)):  # 3
+    if trigger is CommitTrigger.OWED and not (
+        files.has_outdated_view or _is_pending(workspace, files.paths)
+    ):  # 3
         return None
     if (obstacle := _find_obstacle(workspace)) is not None:
-        return _put_off(workspace, obstacle)
+        return _postpone(workspace, obstacle)
     described = files.described
     done = _commit_with_view(workspace, trigger, note) if described else None
     if done is None:  # 4
@@ -103,7 +105,7 @@ class _WaitingFiles(NamedTuple):
     paths: Sequence[str]
     described: str = ""
     """What identifies these files; empty to commit them without the view."""
-    owes_view: bool = False
+    has_outdated_view: bool = False
     """Whether the view lacks committed events."""
 
 
@@ -113,7 +115,7 @@ def _find_waiting(workspace: Workspace, note: Callable[[str], None], *, with_vie
     if not with_view or unread != 0:
         return _WaitingFiles(list_uncommitted(workspace, is_indexed=unread is not None))
     paths = () if is_known_committed(workspace) else list_uncommitted(workspace)
-    return _WaitingFiles(paths, describe_files(workspace), owes_view(workspace))
+    return _WaitingFiles(paths, describe_files(workspace), has_outdated_view(workspace))
 
 
 def _read_new(workspace: Workspace, note: Callable[[str], None]) -> int | None:
@@ -147,7 +149,7 @@ def commit_events(workspace: Workspace, trigger: CommitTrigger, paths: Sequence[
     return done
 
 
-def _put_off(workspace: Workspace, obstacle: Skipped) -> Skipped:
+def _postpone(workspace: Workspace, obstacle: Skipped) -> Skipped:
     """Retry at the end of the next turn if the obstacle may be gone by then, else at the next event."""
     if obstacle.why in _PASSING:
         TO_COMMIT.put(workspace)
@@ -162,7 +164,7 @@ def _settle(workspace: Workspace, described: str, done: CommitOutcome) -> Commit
     If nothing was described, events may be unread or the view may be missing, so the next turn looks again.
     """
     if isinstance(done, Skipped) and done.why is not SkipReason.NOTHING:
-        return _put_off(workspace, done)
+        return _postpone(workspace, done)
     if not described:
         TO_COMMIT.put(workspace)
     elif not isinstance(done, NotDue):
@@ -189,7 +191,7 @@ def _find_obstacle(workspace: Workspace, *, files_only: bool = False) -> Skipped
     return workspace.history.find_obstacle(workspace.now(), AMENDABLE, files_only=files_only)
 
 
-def _is_owed(workspace: Workspace, paths: Sequence[str]) -> bool:
+def _is_pending(workspace: Workspace, paths: Sequence[str]) -> bool:
     """Return whether one of the files belongs to a session that has ended."""
     sessions = filter(None, (_read_session(workspace, path) for path in paths))
     accounts = (read_account(workspace, session) for session in sessions)
@@ -228,15 +230,15 @@ def find_uncommitted(workspace: Workspace) -> UncommittedFiles | None:
     obstacle = _find_obstacle(workspace)
     if obstacle is not None:
         return UncommittedFiles(paths=paths, reason=obstacle.reason, hint=obstacle.hint or None)
-    return _say_when(workspace, paths, trigger)
+    return _describe_when(workspace, paths, trigger)
 
 
-def _say_when(
+def _describe_when(
     workspace: Workspace, paths: tuple[str, ...], trigger: CommitTrigger | NotDue
 ) -> UncommittedFiles:
     """Describe when files without an obstacle are committed."""
     owed = _choose(workspace, (CommitTrigger.OWED,))
-    if owed is CommitTrigger.OWED and _is_owed(workspace, paths):
+    if owed is CommitTrigger.OWED and _is_pending(workspace, paths):
         return UncommittedFiles(paths=paths, reason="the next session start commits them")
     if isinstance(trigger, NotDue):
         minutes = workspace.settings.commit.checkpoint_minutes
