@@ -28,6 +28,7 @@ _LOOKED_AT: Final = (
 )
 _HISTORY: Final = ("docs/adr/", "docs/spec/")
 """Decisions are not rewritten, and the words of the specification are quoted."""
+_GLOSSARY: Final = "docs/explanation/style.md"
 _GAP: Final = r"""(?:[\s#>]|f?["'])+"""
 """What may stand between two words: the end of a line in a comment, in a quote or between two strings."""
 
@@ -84,8 +85,13 @@ def find_uses(root: Path = ROOT) -> Iterator[Use]:
         for file in sorted(root.glob(pattern)):
             path = file.relative_to(root).as_posix()
             if file.is_file() and not path.startswith(_HISTORY):
-                for line, phrase in find_in(file.read_text(encoding="utf-8")):
+                for line, phrase in find_in(_without_avoided(path, file.read_text(encoding="utf-8"))):
                     yield Use(path, line, phrase)
+
+
+def _without_avoided(path: str, text: str) -> str:
+    """Return a text without the column of the glossary that names what not to say."""
+    return re.sub(r"(?m)[^|\n]*\|$", "", text) if path == _GLOSSARY else text
 
 
 def _read() -> dict[str, dict[str, str]]:

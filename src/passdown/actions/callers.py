@@ -87,7 +87,7 @@ class Caller:
         self.note(NoticeKind.TROUBLE, text=text)
 
     def outside(self, root: str) -> Outside:
-        """Return the caller's surroundings for the workspace of another root."""
+        """Return the environment of the caller for the workspace of another root."""
         around = self.around
         return Outside(
             variables=around.variables,

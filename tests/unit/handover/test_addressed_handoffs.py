@@ -463,7 +463,7 @@ def test_a_handoff_lies_in_the_checkout_of_its_agent_and_is_found_from_any(
     assert team.files(other) == []
     team.run("amber", "handoff", "create", "Again", "--to", "cedar")
     team.pass_time(hours=24)
-    assert f"so {other}/{RUNTIME}/{name} was deleted" in told(team.begin("host-1"))
+    assert f"expired unread; {other}/{RUNTIME}/{name} was deleted." in told(team.begin("host-1"))
 
 
 # --- with an engine -------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from passdown.core.hosts.persons import Ancestor, CallerSigns, CommandCaller, de
 from passdown.engines.process import SystemProcesses
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import find_surroundings
+from passdown.faces.cli.calls import find_environment
 from passdown.hosts import HOSTS
 from tests.unit.sessions.test_processes import make_proc
 
@@ -165,7 +165,7 @@ def test_a_command_asks_terminal_variables_and_processes(
     monkeypatch.setattr(output, "has_person", lambda: True)
 
     def call_as(session: str = "") -> Caller:
-        return open_caller(find_surroundings(tmp_path), session)
+        return open_caller(find_environment(tmp_path), session)
 
     assert find_person(call_as()).is_person
     need_person(call_as(), "take it", hint="ask")

@@ -233,8 +233,8 @@ def test_a_stale_session_is_named_with_what_can_be_done_and_nothing_is_done_unas
         f"{before[0].agent}  stale, last seen 1 h ago, on main",
         "    goal: work on one",
         "    ledger: updated 1 h ago",
-        "    to take over: `passdown start` (publishes what it left, and continues it)",
-        "    to ignore: `passdown start --fresh` (publishes what it left, and continues",
+        "    to take over: `passdown start` (publishes its record and continues its work)",
+        "    to ignore: `passdown start --fresh` (publishes its record and starts clean)",
     ]
     assert "    or check again later with `passdown status`\n" in done.out
     assert max(map(len, done.out.splitlines())) <= 80

@@ -25,7 +25,7 @@ def test_what_cannot_be_written_halts_no_command(
 
     assert done.code == 0
     assert done.err.startswith("passdown: could not write ")
-    assert "hint: A part of the path is a file where a folder is needed" in done.err
+    assert "hint: A part of the path is a file and not a folder" in done.err
     assert len(list((command.folder / EVENTS).rglob("*.md"))) == 2
     assert command("start", "--session", "two").code == 0
     assert "> Ship it\n" in command("brief").out

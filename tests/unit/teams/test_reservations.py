@@ -91,7 +91,7 @@ def test_tasks_are_released_by_their_ids_beside_files(team: Team) -> None:
     team.run("amber", "claim", one, two)
     team.run("amber", "reserve", "a.py", "b.py")
 
-    assert team.run("amber", "release", one, "a.py").out == f"released: a.py\ngave back {one} one\n"
+    assert team.run("amber", "release", one, "a.py").out == f"Released a.py\nGave back {one} one\n"
 
     account = team.account("amber")
     assert (list(account.claims), list(account.reservations)) == ([two], ["b.py"])
@@ -106,7 +106,7 @@ def test_without_arguments_no_task_is_released(team: Team) -> None:
     team.run("amber", "claim")
     team.run("amber", "reserve", "a.py")
 
-    assert team.run("amber", "release").out == "released: a.py\n"
+    assert team.run("amber", "release").out == "Released a.py\n"
     assert list(team.account("amber").claims) == [one]
 
 
@@ -115,11 +115,11 @@ def test_a_word_that_is_a_task_and_a_path_is_a_path(team: Team) -> None:
     team.run("amber", "claim")
     team.run("amber", "reserve", one)
 
-    assert team.run("amber", "release", one).out == f"released: {one}\n"
+    assert team.run("amber", "release", one).out == f"Released {one}\n"
     assert list(team.account("amber").claims) == [one]
     lost = team.run("amber", "release", one, "--literal")
     assert (lost.code, lost.out) == (3, "")
-    assert team.run("amber", "release", one).out == f"gave back {one} one\n"
+    assert team.run("amber", "release", one).out == f"Gave back {one} one\n"
 
 
 def test_nothing_is_given_back_if_a_file_is_not_held(team: Team) -> None:
@@ -156,7 +156,7 @@ def test_a_task_that_the_session_lost_is_not_given_back(team: Team, monkeypatch:
     done = team.run("amber", "release", one)
 
     assert (done.code, done.out) == (3, "")
-    assert f"no longer holds {one} under fence 1" in done.err
+    assert f"this session no longer holds {one}\n" in done.err
 
 
 def test_reserving_everything_wants_a_word(team: Team) -> None:

@@ -88,8 +88,8 @@ def test_a_section_of_the_user_is_not_changed(team: Team) -> None:
     done = team.command("team", "init", "--yes")
 
     assert done.code == 2
-    assert "has a section [project] of your own" in done.err
-    assert 'write key = "p-' in done.err
+    assert "has a [project] section of your own" in done.err
+    assert 'add key = "p-' in done.err
     assert settings_file(team).read_text() == "[project]\n# ours\n"
 
 

@@ -287,5 +287,5 @@ def test_the_log_shows_and_retracts_an_event_as_the_old_command_does(
     assert "Create the PR" in command("log", "show", name).out
     assert json.loads(command("log", "--json", "show", name).out)["event"]["id"] == name
     done = command("log", "retract", name, "--because", "a mistake")
-    assert done.out.startswith(f"event {name} is retracted by event ev-")
+    assert done.out.startswith(f"retracted {name} (recorded as ev-")
     assert command("event", "retract", name).err == f"passdown: event {name} is already retracted\n"

@@ -70,7 +70,7 @@ def test_a_merged_view_is_named_until_it_is_regenerated(command: Caller, project
     check = command("synthesize", "--check")
     assert (check.code, check.err) == (1, MERGED)
     assert "is merged by git and not regenerated" in command("view", "verify").err
-    assert f"view: {VIEW} was merged by git and not regenerated" in " ".join(command("doctor").out.split())
+    assert f"view: {VIEW} was merged by git and not rebuilt" in " ".join(command("doctor").out.split())
     done = command("synthesize")
     (copy,) = kept(project)
     assert done.err == f"passdown: {VIEW} was merged by git; a copy is kept in {copy}\n"

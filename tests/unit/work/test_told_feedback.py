@@ -8,7 +8,7 @@ from tests.support.commands import Caller, Done
 
 
 def test_feedback_is_listed_as_the_old_command_lists_it(command: Caller) -> None:
-    assert command("tell", "--list").out == "No feedback waits for an answer.\n"
+    assert command("tell", "--list").out == "No open feedback.\n"
     command("start", "--nickname", "amber")
     command("tell", "The footer is wrong")
 
@@ -26,7 +26,7 @@ def test_feedback_is_dismissed_by_its_beginning(command: Caller, words: list[str
     command("tell", "The footer is wrong")
 
     assert command(*words, "The footer").out == "dismissed: The footer is wrong\n"
-    assert command("tell", "--list").out == "No feedback waits for an answer.\n"
+    assert command("tell", "--list").out == "No open feedback.\n"
 
 
 def test_what_is_dismissed_is_data_too(command: Caller) -> None:

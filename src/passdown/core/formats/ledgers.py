@@ -135,7 +135,7 @@ class Ledger:
         tuple[str, ...], "Tasks claimed or closed only in the tracker, because the engine was away.", in_key()
     ] = ()
     tdd_phase: Annotated[TddPhase | None, "Phase of the test-first cycle.", in_key(keep_empty=True)] = None
-    heartbeat: Annotated[datetime | None, "Last sign of life.", in_key()] = None
+    heartbeat: Annotated[datetime | None, "Last heartbeat.", in_key()] = None
     validation: Annotated[Validation | None, "State of the validation gates.", in_key()] = None
     journal_seq: Annotated[int | None, "The last line of the journal that is included.", in_key()] = None
     title: Annotated[str, "The document's title."] = "Session Ledger"

@@ -34,9 +34,9 @@ class SessionState:
         None
     )
     tdd_phase: Annotated[TddPhase | None, "Phase of the test-first cycle.", in_member("tddPhase")] = None
-    last_updated: Annotated[
-        datetime | None, "Last sign of life.", in_member("lastUpdated", required=True)
-    ] = None
+    last_updated: Annotated[datetime | None, "Last heartbeat.", in_member("lastUpdated", required=True)] = (
+        None
+    )
     unknown: Annotated[tuple[Unknown, ...], "Members that no field holds: name and JSON value."] = ()
     problems: tuple[Problem, ...] = field(default=(), compare=False)
     source: str | None = field(default=None, compare=False)

@@ -100,7 +100,7 @@ def _refuse_repeat(change: Transaction, op: str, age: float, verb: str) -> None:
 
 
 def require_member(change: Transaction, session: str) -> Member:
-    """Return a session that has joined, and record its sign of life; raise a UsageError if it has not."""
+    """Return a session that has joined, and record its heartbeat; raise a UsageError if it has not."""
     member = change.find_member(session)
     if member is None or member.ended is not None:
         raise UsageError(
@@ -114,7 +114,7 @@ def require_member(change: Transaction, session: str) -> Member:
 
 
 def note_sign(change: Transaction, lifetimes: Lifetimes) -> None:
-    """Store the project's newest sign of life, and the silence before it, if there was one (C143).
+    """Store the project's newest heartbeat, and the silence before it, if there was one (C143).
 
     This comes last in a change, so that a change that waits for this row holds nothing that others wait for.
     """
@@ -187,15 +187,15 @@ class Judge:
         return lease.ended is None and lease.until > self._reading.time.seconds
 
     def is_alive(self, member: Member) -> bool:
-        """Return whether a session gives signs of life."""
+        """Return whether a session gives heartbeats."""
         return self.silence_left(member) > 0 or self._is_running(member)
 
     def has_died(self, member: Member) -> bool:
-        """Return whether a session's process is known to have ended, however recent its last sign of life."""
+        """Return whether a session's process is known to have ended, however recent its last heartbeat."""
         return member.process != "" and self._store.is_running(member.process) is False
 
     def silence_left(self, member: Member) -> float:
-        """Return how many seconds a session still counts as alive without another sign of life."""
+        """Return how many seconds a session still counts as alive without another heartbeat."""
         time = self._reading.time
         if member.ended is not None or member.boot != time.boot:
             return 0.0

@@ -1,4 +1,4 @@
-"""The `Members` of a project: sessions join, give signs of life, leave, and inherit from dead sessions."""
+"""The `Members` of a project: sessions join, give heartbeats, leave, and inherit from dead sessions."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ class StoredMembers:
         self._store = store
 
     def join(self, op: str, member: Member) -> Joined:
-        """Join; for a session that has joined already this is a sign of life, and nothing is logged."""
+        """Join; for a session that has joined already this is a heartbeat, and nothing is logged."""
 
         def act(change: Transaction) -> Joined:
             settle_offers(change)
@@ -62,7 +62,7 @@ class StoredMembers:
     def _is_same(self, op: str, member: Member) -> bool:
         """Return whether a session has joined already, under the same name, role and process.
 
-        That is a sign of life, written at most once a minute. A repeated operation does not count: it returns
+        That is a heartbeat, written at most once a minute. A repeated operation does not count: it returns
         the outcome of the first.
         """
         with self._store.looking() as reading:

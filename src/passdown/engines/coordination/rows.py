@@ -127,7 +127,7 @@ class RowReading:
     # --- leases -------------------------------------------------------------------------------
 
     def heard(self) -> HeardSigns:
-        """Return when sessions gave signs of life, in one statement, because signs may arrive meanwhile."""
+        """Return when sessions gave heartbeats, in one statement, because signs may arrive meanwhile."""
         rows = self._ask("heard", self._project)
         silences = tuple(Silence(began, ended) for began, ended in rows if ended is not None)
         return HeardSigns(next((began for began, ended in rows if ended is None), None), silences)

@@ -65,7 +65,7 @@ class Reading(Protocol):
         ...
 
     def heard(self) -> HeardSigns:
-        """Return when sessions of the project gave signs of life."""
+        """Return when sessions of the project gave heartbeats."""
         ...
 
     def leases(self, kind: str, *, ended: bool = False) -> Sequence[Lease]:
@@ -75,7 +75,7 @@ class Reading(Protocol):
     def silent_leases(self, kind: str, before: float) -> Sequence[Lease]:
         """Return the leases of a kind that have not ended, but may have expired, by fence and name.
 
-        Their sessions ended, are unknown, or gave no sign of life since an instant or in this boot.
+        Their sessions ended, are unknown, or gave no heartbeat since an instant or in this boot.
         """
         ...
 
@@ -153,15 +153,15 @@ class Transaction(Reading, Protocol):
 
     @property
     def is_sign(self) -> bool:
-        """Whether this change stored the sign of life of a session."""
+        """Whether this change stored the heartbeat of a session."""
         ...
 
     def put_member(self, member: Member) -> None:
-        """Store a session, new or changed; one that was seen at the time of this change is a sign of life."""
+        """Store a session, new or changed; one that was seen at the time of this change is a heartbeat."""
         ...
 
     def put_sign(self, silence: Silence | None, before: float) -> None:
-        """Store a sign of life of the project now, unless its newest one came after an instant.
+        """Store a heartbeat of the project now, unless its newest one came after an instant.
 
         `silence` is the silence that the sign ended. Other changes that write a sign at this moment wait for
         this one, so it comes last.
@@ -225,9 +225,9 @@ class Store(Protocol):
         ...
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
-        """Set the last sign of life of these sessions, if they have not ended, to now; it takes no position.
+        """Set the last heartbeat of these sessions, if they have not ended, to now; it takes no position.
 
-        If any has not ended, this is a sign of life of the project too.
+        If any has not ended, this is a heartbeat of the project too.
         """
         ...
 
@@ -281,5 +281,5 @@ class TimedStore(StoreWrapper):
         return self._store.looking()
 
     def hear(self, sessions: Sequence[str]) -> None:
-        """Record a sign of life of each session."""
+        """Record a heartbeat of each session."""
         self._store.beat(sessions, self.lifetimes)

@@ -5,7 +5,7 @@
    it first queues at another row, which never changes: a transaction that waits for a row that others update
    would have to wait again for the new version, behind those that came later.
 2. A reader sees one consistent state, and does not wait.
-3. A sign of life takes no position, and skips sessions that are being changed at this moment: waiting for
+3. A heartbeat takes no position, and skips sessions that are being changed at this moment: waiting for
    them could be a deadlock. The row with the project's newest sign is locked last, and its holder waits for
    nothing.
 """

@@ -30,7 +30,7 @@ _WAIT: Final = 0.25
 """How long to wait for another process, whose copy is just as new."""
 _LONG_AGO: Final = -1.0
 _MOST_MEMBERS: Final = 100
-"""How many sessions that hold nothing are copied: those with the most recent signs of life."""
+"""How many sessions that hold nothing are copied: those with the most recent heartbeats."""
 
 
 class ReadReservations(NamedTuple):
@@ -158,6 +158,6 @@ def _read(reading: Reading) -> ReadReservations:
 
 
 def _find_silences(heard: HeardSigns, now: float) -> Sequence[Silence]:
-    """Return the silences; a current one ends here, because later signs of life are unknown."""
+    """Return the silences; a current one ends here, because later heartbeats are unknown."""
     open_one = find_silence(heard.newest, now, LIFETIMES.quiet)
     return (*heard.silences, open_one) if open_one else heard.silences

@@ -45,7 +45,7 @@ class Restored(NamedTuple):
 
 
 def compare(database: CoordinationDatabase, expected: CoordinationDatabase) -> str:
-    """Return the first table whose rows differ; empty if none do. Signs of life are not compared."""
+    """Return the first table whose rows differ; empty if none do. Heartbeats are not compared."""
     for table in _COMPARED:
         if sorted(database.read_table(table)) != sorted(expected.read_table(table)):
             return table
@@ -98,7 +98,7 @@ def fill(
             database.change("set_clock", *time, highest + 1, project)
             change = RowTransaction(database, project, time.time, highest + 1)
             holdings += _add_holdings(change, sessions, restored)
-            for member in change.members():  # none counts as silent: signs of life are not logged
+            for member in change.members():  # none counts as silent: heartbeats are not logged
                 change.put_member(replace(member, seen=change.time.seconds, boot=change.time.boot))
             name = f"{RESTORED}-{highest + 1}"
             change.add_log(LogRow(highest + 1, name, time.newest, "", RESTORED, "", "null"))

@@ -72,7 +72,7 @@ def call(
     while many files are read.
     """
     bar = _ReadingBar(doing)
-    caller = open_caller(find_surroundings(current_folder(), bar.step), session, verb)
+    caller = open_caller(find_environment(current_folder(), bar.step), session, verb)
     return _ask(action, caller, request, bar, 0 if is_first else len(caller.notices))
 
 
@@ -85,7 +85,7 @@ def call_bare(
     """
     bar = _ReadingBar(_EVENTS)
     folder = Path() if is_anywhere else current_folder()
-    return _ask(action, open_bare(find_surroundings(folder, bar.step)), request, bar, 0)
+    return _ask(action, open_bare(find_environment(folder, bar.step)), request, bar, 0)
 
 
 def _ask(
@@ -111,7 +111,7 @@ def _ask(
     return answer
 
 
-def find_surroundings(
+def find_environment(
     folder: Path, progress: Callable[[int, int], None] = lambda _number, _total: None
 ) -> CallEnvironment:
     """Return where a command was called, and what the command line can do for an action."""

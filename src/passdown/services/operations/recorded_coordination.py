@@ -1,6 +1,6 @@
 """The coordination engine, with every change recorded before it is made (C142).
 
-All changes through a workspace come here, so that none is missed. Reads and signs of life go straight to the
+All changes through a workspace come here, so that none is missed. Reads and heartbeats go straight to the
 engine.
 """
 

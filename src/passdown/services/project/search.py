@@ -109,7 +109,7 @@ def search(
     2. The others are sorted by relevance (BM25), then newest first.
     3. A document that has disappeared since it was found is left out.
 
-    Raises a UsageError if there is no word to search for, or too many, and a CacheError if the index cannot
+    Raises a UsageError if the query has no word, or too many, and a CacheError if the index cannot
     be used.
     """
     terms = _read_terms(asked.text)

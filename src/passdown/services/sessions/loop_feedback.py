@@ -34,7 +34,7 @@ from passdown.services.workspace.workspaces import Workspace
 
 NAMED: Final = "named"
 REPLACED: Final = "replaced"
-"""Why a feedback is settled: a later turn names it, or its slot has another text."""
+"""Why a feedback is settled: a later turn names it, or the text in its slot was replaced."""
 PERSON: Final = "person"
 """The author of text in a feedback slot."""
 

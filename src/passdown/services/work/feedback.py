@@ -23,7 +23,7 @@ DISMISSED: Final = "dismissed"
 
 @record
 class WaitingFeedback:
-    """Feedback that waits for an answer."""
+    """Open feedback."""
 
     fact: Annotated[Fact, "The feedback."]
     told: Annotated[tuple[str, ...], "The agents that were shown it, the first one first."]

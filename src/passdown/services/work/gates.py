@@ -1,4 +1,4 @@
-"""Judge the gates of a track: check what can be counted, and record an agent's judgement (C101)."""
+"""Run the gates of a track: check what can be counted, and record an agent's judgement (C101)."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final, NamedTuple

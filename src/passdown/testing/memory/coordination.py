@@ -103,7 +103,7 @@ class MemoryTransaction:
         )
 
     def silent_leases(self, kind: str, before: float) -> Sequence[Lease]:
-        """Return the leases of sessions without a sign of life."""
+        """Return the leases of sessions without a heartbeat."""
         running = {one.session for one in self.members() if one.boot == self.time.boot and one.seen > before}
         return [one for one in self.leases(kind) if one.session not in running]
 
@@ -205,7 +205,7 @@ class MemoryTransaction:
         self._rows.members[member.session] = member
 
     def put_sign(self, silence: Silence | None, before: float) -> None:
-        """Store a sign of life of the project; in memory there is no concurrent one."""
+        """Store a heartbeat of the project; in memory there is no concurrent one."""
         del before
         if silence is not None:
             self._rows.silences[silence.began] = silence
@@ -310,7 +310,7 @@ class MemoryStore:
         return reading.time.seconds
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
-        """Record signs of life."""
+        """Record heartbeats."""
         with self._lock:
             rows, time = self._rows.copy(), self._clock()
             change = MemoryTransaction(rows, time, rows.position)

@@ -319,7 +319,7 @@ class Beads:
 
         1. The fence tells whether the session still holds it; without a fence, `bd` may say that the agent
            has it. A close without a session needs no fence.
-        2. A task that is already closed is done, whoever closed it.
+        2. A task that is already closed is done, no matter who closed it.
         3. A task of another agent is not closed, although most builds would do it. A task of the agent of a
            dead session that this one continues is closed under that name.
         4. The note is added first, then the task is closed; its state afterwards counts.

@@ -11,7 +11,7 @@ from passdown.core.problems import Severity
 from passdown.core.safe_text import one_line
 from passdown.errors import UsageError
 from passdown.faces.cli import output
-from passdown.faces.cli.calls import call, current_folder, find_surroundings
+from passdown.faces.cli.calls import call, current_folder, find_environment
 from passdown.faces.cli.progress import Progress
 
 _WHERE_THEY_LIE: Final = "run `passdown format` to see where the documents of each format belong"
@@ -66,7 +66,7 @@ def command(*, files: tuple[str, ...], fix: bool, yes: bool, strict: bool, as_js
 def _search(request: checks.CheckRequest) -> checks.CheckedFiles:
     """Find what to check; files that are named need no project."""
     if request.files:
-        return checks.check_files(find_surroundings(current_folder()), request)
+        return checks.check_files(find_environment(current_folder()), request)
     return call(checks.check_project, request).result
 
 

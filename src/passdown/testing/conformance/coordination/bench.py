@@ -31,7 +31,7 @@ T = TypeVar("T")
 LIFETIMES: Final = Lifetimes()
 """The lifetimes with which a bench opens the engine."""
 DEATH: Final = LIFETIMES.silent + GRACE
-"""Seconds without a sign of life after which a session counts as dead."""
+"""Seconds without a heartbeat after which a session counts as dead."""
 MARGIN: Final = 10.0
 """Seconds by which a test stays away from a limit, and by which a clock that cannot be stopped may go on."""
 
@@ -54,7 +54,7 @@ class CoordinationBench(ABC):
     def advance(self, seconds: float, *, quiet: bool = False) -> None:
         """Let time pass by the engine's clock, in which some session is heard, unless it is quiet.
 
-        If that clock cannot be set, move all stored instants into the past instead. The sign of life is
+        If that clock cannot be set, move all stored instants into the past instead. The heartbeat is
         written where the engine keeps the newest one of the project.
         """
 
@@ -130,12 +130,12 @@ class SharedProject:
         self.of(session).members.leave(self.op(), session)
 
     def die(self, *dead: str) -> None:
-        """Let enough time pass without signs of life of these sessions that they die; the others beat."""
+        """Let enough time pass without heartbeats of these sessions that they die; the others beat."""
         self.bench.advance(DEATH + MARGIN)
         self.beat(*(one.session for one in self.here.members.members() if one.session not in dead))
 
     def beat(self, *sessions: str) -> None:
-        """Record a sign of life of sessions."""
+        """Record a heartbeat of sessions."""
         self.here.members.beat(sessions)
 
     def live(self) -> list[str]:

@@ -154,7 +154,7 @@ class LeasePromises(CoordinationCase):
         project.acquired("b", "src/")
 
     def test_a_lease_that_nobody_took_is_its_sessions_again(self, project: SharedProject) -> None:
-        """A sign of life revives it under the same fence."""
+        """A heartbeat revives it under the same fence."""
         project.join("a")
         held = project.acquired("a", "src/")
         project.die("a")
@@ -186,7 +186,7 @@ class LeasePromises(CoordinationCase):
     def test_a_path_ends_two_hours_after_its_last_use_whatever_its_session_does(
         self, project: SharedProject
     ) -> None:
-        """Signs of life do not extend this limit."""
+        """Heartbeats do not extend this limit."""
         project.join("a", "b")
         project.acquired("a", "src/")
         project.bench.advance(LIFETIMES.unused - MARGIN)

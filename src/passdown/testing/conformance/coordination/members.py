@@ -1,4 +1,4 @@
-"""Sessions: they join, give signs of life, leave, die, and inherit from dead sessions."""
+"""Sessions: they join, give heartbeats, leave, die, and inherit from dead sessions."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ class MemberPromises(CoordinationCase):
             assert found.silent == about(0)
 
     def test_joining_twice_is_joining_once(self, project: SharedProject) -> None:
-        """The second call is only a sign of life."""
+        """The second call is only a heartbeat."""
         member = Member(session="a", agent="agent-a")
         first = project.of("a").members.join(project.op(), member)
         project.bench.advance(DEATH - MARGIN)
@@ -93,7 +93,7 @@ class MemberPromises(CoordinationCase):
         assert project.here.history.position() == position
 
     def test_a_beat_keeps_leases_without_touching_them(self, project: SharedProject) -> None:
-        """A lease depends on the signs of life of its session."""
+        """A lease depends on the heartbeats of its session."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")
@@ -176,7 +176,7 @@ class MemberPromises(CoordinationCase):
         assert project.held() == []
 
     def test_another_boot_means_dead(self, project: SharedProject) -> None:
-        """What a session of an earlier boot held can be taken at once; a sign of life revives it."""
+        """What a session of an earlier boot held can be taken at once; a heartbeat revives it."""
         project.join("a", "b")
         project.add("t")
         project.claimed("a", "t")

@@ -13,7 +13,7 @@ from passdown.testing.conformance.coordination.bench import (
 
 _OUTAGE = 1_800.0
 _SHORT = 100.0
-"""A time without signs of life that is too short to matter."""
+"""A time without heartbeats that is too short to matter."""
 
 
 class SilencePromises(CoordinationCase):
@@ -40,7 +40,7 @@ class SilencePromises(CoordinationCase):
         )
 
     def test_who_is_heard_again_in_time_keeps_what_it_holds(self, project: SharedProject) -> None:
-        """From then on its signs of life count as before."""
+        """From then on its heartbeats count as before."""
         project.join("a", "b")
         project.acquired("a", "src/**")
         project.bench.advance(_OUTAGE, quiet=True)
@@ -66,7 +66,7 @@ class SilencePromises(CoordinationCase):
         expect(Granted, project.take("b", "src/**"))
 
     def test_who_looks_before_anybody_is_heard_finds_all_alive(self, project: SharedProject) -> None:
-        """Reading is no sign of life and ends no silence."""
+        """Reading is no heartbeat and ends no silence."""
         project.join("a")
         project.acquired("a", "src/**")
         project.bench.advance(_OUTAGE, quiet=True)
