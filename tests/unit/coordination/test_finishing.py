@@ -819,7 +819,7 @@ def test_whose_a_task_is_by_now_is_told_after_a_takeover(tmp_path: Path) -> None
     tracker = stage.project.make_tracker
     stage.project = replace(stage.project, make_tracker=Refusing)
     accept(stage, stage.command("accept"))
-    assert "run `passdown takeover t-1` when it is back" in stage.told
+    assert "run `passdown takeover t-1` when the tracker answers again" in stage.told
 
 
 class Unused:

@@ -406,7 +406,7 @@ def test_a_note_is_tried_at_once_after_one_second_and_after_two_then_it_waits(de
         "operation": operation.id,
     }
     assert desk.told[-1] == (
-        f"Beads did not answer; the note on {desk.task} is queued ({key}); the next command sends it"
+        f"Outside did not answer; the note on {desk.task} is queued ({key}); the next command sends it"
     )
 
 
@@ -434,7 +434,7 @@ def test_what_waits_is_done_once_by_the_next_verb_and_its_record_goes(desk: Desk
     assert desk.faults.repeats == [True, False]
     assert set(desk.faults.noted_by) == {desk.account.session}
     assert desk.file("pending_updates.jsonl") == []
-    assert any("sent 1 queued change to Beads" in one for one in desk.told)
+    assert any("sent 1 queued change to Outside" in one for one in desk.told)
     assert find_waiting(desk.workspace) == []
 
 
@@ -530,7 +530,7 @@ def test_a_replay_that_is_refused_is_told_and_settled(desk: Desk) -> None:
     desk.note("two")
 
     assert desk.notes() == ["two"]
-    assert any("Beads refused a queued change" in one for one in desk.told)
+    assert any("Outside refused a queued change" in one for one in desk.told)
     assert desk.file("pending_updates.jsonl") == []
 
 
@@ -602,7 +602,7 @@ def test_one_waiting_sync_is_enough(desk: Desk) -> None:
     desk.told.clear()
     desk.note("one")
 
-    assert desk.told == ["sent 1 queued change to Beads"]
+    assert desk.told == ["sent 1 queued change to Outside"]
     assert find_waiting(desk.workspace) == []
 
 
@@ -643,7 +643,7 @@ def test_a_waiting_sync_that_is_refused_is_told_in_words(desk: Desk) -> None:
 
     desk.note("one")
 
-    assert desk.told == ["Beads refused a queued change, sync: no remote"]
+    assert desk.told == ["Outside refused a queued change, sync: no remote"]
 
 
 @pytest.mark.requirement("R190", "R191", "R192", "R193")
@@ -934,7 +934,7 @@ def test_an_operation_that_is_older_than_the_engine_remembers_is_given_a_new_tim
 
 
 def test_a_note_that_fits_no_tracker_is_refused_before_anything_is_written(desk: Desk) -> None:
-    with pytest.raises(UsageError, match="over 60000 bytes"):
+    with pytest.raises(UsageError, match="longer than 60,000 bytes"):
         desk.note("ä" * 30_001)
 
     assert [one.action for one in desk.operations()] == [OperationAction.CREATE]

@@ -185,7 +185,7 @@ def test_an_unfenced_task_is_closed_or_given_back_though_another_has_its_lease(
         assert isinstance(give_back_task(office.workspace, office.amber, "tp-one"), TaskStored)
 
     (told,) = office.told
-    assert told.startswith(f"tp-one is held by {office.birch.agent}, for ")
+    assert told.startswith(f"tp-one is held by {office.birch.agent} (expires in ")
     assert told.endswith(" if it stays silent); you have it only in the tracker")
     left = read_account(office.workspace, office.amber.session)
     assert (left.claims, left.task, left.unfenced) == ({}, "", ())
