@@ -1,7 +1,7 @@
 """The coordination engine, with every change recorded before it is made (C142).
 
-All changes through a workspace come here, so that none is missed. Reads and signs of life go straight to the
-engine.
+All changes through a workspace come here, so that none is missed. Reads, and reports that a session is alive,
+go straight to the engine.
 """
 
 from collections.abc import Callable, Sequence
