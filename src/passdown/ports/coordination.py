@@ -242,7 +242,7 @@ class History(Protocol):
         ...
 
     def cancel(self, op: str) -> object | None:
-        """Return the outcome of an operation if it was made; otherwise prevent it for ever and return None.
+        """Return the outcome of an operation if it was made; else make sure that it never is: None.
 
         Its sender may be gone and a server may receive it late, so the project is locked during the lookup.
         """

@@ -134,7 +134,7 @@ def test_whoever_holds_the_lease_is_told_until_the_task_is_closed(hosts: Hosts, 
     first, second = hosts.run("amber", "now", "the form"), hosts.run("amber", "done", "the form")
     closed = hosts.run("amber", "close")
 
-    told = f"tp-1 is held by {hosts.agent('birch')}, for "
+    told = f"tp-1 is held by {hosts.agent('birch')} (expires in "
     for one in (first, second, closed):
         assert one.code == 0
         assert told in one.err

@@ -77,7 +77,7 @@ class Lease:
 
     @property
     def resource(self) -> Resource:
-        """What is held."""
+        """The held resource."""
         return Resource(self.kind, self.name)
 
 
@@ -135,7 +135,7 @@ LOST: Final = "lost"
 
 @record
 class PathVerdict:
-    """What a session may do with one path."""
+    """Whether a session may change one path."""
 
     path: str
     verdict: Annotated[

@@ -1,4 +1,4 @@
-"""What the file names mean that a user types (C145): names, wildcards and braces.
+"""The meaning of the file names that a user types (C145): names, wildcards and braces.
 
 The service of the same name looks at the disk: which names exist, and where links lead.
 """

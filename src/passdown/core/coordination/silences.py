@@ -20,7 +20,7 @@ class HeardSigns(NamedTuple):
 
 
 def is_sign_due(newest: float | None, now: float, interval: float) -> bool:
-    """Return whether to store a heartbeat as the project's newest; rarely, since all sessions write it.
+    """Return whether to store when the project was last seen; rarely, since all sessions write it.
 
     A time in the future was written by another clock, as after a failover.
     """
@@ -28,7 +28,7 @@ def is_sign_due(newest: float | None, now: float, interval: float) -> bool:
 
 
 def find_silence(newest: float | None, now: float, least: float) -> Silence | None:
-    """Return the silence that a heartbeat ends; None if it was shorter than `least`."""
+    """Return the silence that ends now; None if it was shorter than `least`."""
     if newest is None or now - newest < least:
         return None
     return Silence(newest, now)

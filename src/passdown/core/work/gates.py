@@ -36,7 +36,7 @@ QUESTIONS: Final = MappingProxyType(
         "spec": "Does it cover every design decision, with nothing beyond, testable and without conflicts?",
     }
 )
-"""What an agent has to judge and record with `gate pass` or `gate fail`."""
+"""The questions that an agent judges, and answers with `gate pass` or `gate fail`."""
 _LONGEST: Final = 300
 _BLOCKED: Final = "BLOCKED: "
 _FAILED: Final = " failed "

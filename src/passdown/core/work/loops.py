@@ -112,7 +112,7 @@ def mark_task(text: str, number: str, mark: str) -> str:
 
 @record
 class ChangeFacts:
-    """What exists of a change."""
+    """The state, documents and ledgers of a change that exist."""
 
     name: Annotated[str, "The name of the change."]
     state: Annotated[ChangeState | None, "Its state; None if there is no such change."] = None

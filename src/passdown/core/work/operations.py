@@ -373,7 +373,7 @@ def _count(members: Mapping[str, object], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-# --- what is to be tried again ----------------------------------------------------------------------
+# --- trying again -----------------------------------------------------------------------------------
 
 
 def find_repeated(

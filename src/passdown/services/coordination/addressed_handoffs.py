@@ -90,7 +90,7 @@ class FoundHandoff:
 
 @record
 class HandoffNews:
-    """What a starting session is told about handoffs."""
+    """News about handoffs for a starting session."""
 
     own: Annotated[tuple[AddressedHandoff, ...], "The handoffs for the session."] = ()
     told: Annotated[tuple[FoundHandoff, ...], "The same, to be marked as read by `settle_handoffs`."] = ()

@@ -16,7 +16,7 @@ from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import PeoplePolicy
 
 HOLD_SECONDS: Final = 120.0
-"""Files that passed are kept for this long whatever happens, so that nobody takes them before the commit."""
+"""How long files that passed are kept whatever happens, so that nobody takes them before the commit."""
 
 _CHECK: Final = "check"
 _PAGE: Final = 1_000

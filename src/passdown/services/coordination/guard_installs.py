@@ -19,7 +19,7 @@ _HOOKS: Final = (layout.PRE_COMMIT, layout.PRE_MERGE_COMMIT, layout.PRE_PUSH)
 
 @record
 class GuardPlan:
-    """What installing the guard writes, or what the user adds by hand."""
+    """The change to one hook that installs the guard, or the lines that the user adds by hand."""
 
     owner: Annotated[HookOwner, "Who owns the hook."]
     change: Annotated[

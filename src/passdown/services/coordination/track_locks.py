@@ -17,7 +17,7 @@ LONGEST_WAIT: Final = 600.0
 
 
 class LockChoice(StrEnum):
-    """What to do about a track that another session works on."""
+    """The choice for a track that another session works on."""
 
     CONTINUE = "continue"
     WAIT = "wait"
