@@ -181,7 +181,7 @@ def test_what_is_refused_stops_nothing_and_can_be_tried_again(team: Team) -> Non
     assert done.code == 1
     assert "Partly applied: " in done.out
     assert "  added notes to t-1\n" in done.out
-    assert "not closed t-2: the session does not hold t-2; claim it first: `passdown claim t-2`" in done.err
+    assert "not closed t-2: this session does not hold t-2; claim it first: `passdown claim t-2`" in done.err
     assert "not added notes to t-9: there is no task t-9" in done.err
 
     assert team.run(HOST, "claim", "t-2").code == 0
