@@ -42,8 +42,6 @@ VERBS: Final = (
     ("status",),
     ("brief",),
     ("log",),
-    ("search", "redis"),
-    ("search", "zebra"),
     ("task", "add", "Rate limits"),
     ("ready",),
     ("preflight",),
@@ -65,6 +63,8 @@ VERBS: Final = (
     ("pause",),
     ("unpause",),
     ("observe",),
+    ("search", "redis"),
+    ("search", "zebra"),
 )
 LAST: Final[tuple[tuple[str, dict[str, object]], ...]] = (
     ("PreCompact", {"trigger": "manual", "custom_instructions": ""}),

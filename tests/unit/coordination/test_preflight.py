@@ -34,7 +34,7 @@ def test_a_preflight_says_each_step_in_order(team: Team) -> None:
     first, *lines = done.out.splitlines()
     assert first.startswith("amber-")
     assert lines == [
-        "tracker:  board, no tasks yet",
+        "tasks:    board, no tasks yet",
         "mode:     SA, locked for this session",
         "lock:     no track to lock",
         "context:  none saved",

@@ -197,7 +197,7 @@ def test_a_preflight_before_the_start_says_each_step_and_the_start_is_the_first_
     assert done.code == 0
     assert done.out.splitlines() == [
         "no session is running; start one with `passdown start`",
-        "tracker:  board, no tasks yet",
+        "tasks:    board, no tasks yet",
         "mode:     SA, if a session starts now",
         "lock:     no track to lock",
         "context:  none saved",

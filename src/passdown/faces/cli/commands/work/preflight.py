@@ -1,6 +1,7 @@
 """`passdown preflight`, and its options in other commands, which run it once per session."""
 
 from collections.abc import Callable, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
@@ -23,6 +24,8 @@ _SKIP: Final = "passdown.skip-preflight"
 _CHOICE: Final = "passdown.lock-choice"
 _LOCK: Final = "lock"
 """The step that locks the track."""
+_LABELS: Final = MappingProxyType({"tracker": "tasks"})
+"""What a person reads instead of the name of a step: many projects use no tracker."""
 _NO_SESSION: Final = "no session is running; start one with `passdown start`"
 _FLAGS: Final = (
     ("--continue", "Work beside another session that holds the track."),
@@ -100,7 +103,7 @@ def preflight(track: str, session: str, *, as_json: bool) -> int:
 def _say(found: actions.PreflightResult) -> None:
     output.say(f"{found.agent} ({found.session})" if found.session else _NO_SESSION)
     for one in found.steps:
-        output.say(output.wrapped(f"{one.step + ':':<9} {one.text}", "", " " * 10))
+        output.say(output.wrapped(f"{_LABELS.get(one.step, one.step) + ':':<9} {one.text}", "", " " * 10))
 
 
 def call_chosen(
