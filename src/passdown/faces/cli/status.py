@@ -40,8 +40,7 @@ def _say_status(found: actions.StatusResult) -> None:
     _say_outbox(found.waiting, found.now)
     _say_contested(found.contested, found.now)
     output.say(_describe_handoffs(found.handoffs))
-    if found.index.health in {IndexHealth.BEHIND, IndexHealth.UNUSABLE}:  # else it is current or not in use
-        output.say(say_index(found.index))
+    say_index(found.index)
     if files := found.uncommitted:
         output.say(output.wrapped(f"{found.counted} not committed yet: {files.reason}", "", "  "))
         if files.hint:
@@ -142,12 +141,10 @@ def _say_contested(contested: Sequence[Sequence[Fact]], now: datetime) -> None:
         output.note_hint(settling_hint(contested))
 
 
-def say_index(index: IndexState) -> str:
-    """Return the state of the search index, in words."""
-    if index.health is IndexHealth.CURRENT:
-        return "search index: up to date"
+def say_index(index: IndexState) -> None:
+    """Print what is wrong with the search index; nothing if it is current, or not in use."""
     if index.health is IndexHealth.UNUSABLE:
-        return "search index: cannot be used; searches read every file"
-    files = "1 file" if index.changes == 1 else f"{index.changes} files"
-    word = "not made yet" if index.health is IndexHealth.MISSING else "behind"
-    return f"search index: {word}; the next search reads {files}"
+        output.say("search index: cannot be used; searches read every file")
+    elif index.health is IndexHealth.BEHIND:
+        files = output.counted(index.changes, "file")
+        output.say(f"search index: behind; the next search reads {files}")

@@ -46,7 +46,7 @@ def _say_report(found: actions.ArchiveReport) -> None:
     output.say(f"archived events: {found.events} in {output.counted(found.rollups, 'rollup')}")
     output.say(f"separate copies: {found.copies}")
     output.say(f"session records: {found.records}")
-    output.say(say_index(found.index))
+    say_index(found.index)
     _say_problems(found.problems)
     output.note(output.counted(len(found.problems), "problem") if found.problems else "no problems found")
 
