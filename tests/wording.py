@@ -26,8 +26,8 @@ _LOOKED_AT: Final = (
     "src/passdown/**/*.py",
     "tests/outputs/*.txt",
 )
-_HISTORY: Final = ("docs/adr/", "docs/spec/")
-"""Decisions are not rewritten, and the words of the specification are quoted."""
+_HISTORY: Final = ("docs/adr/", "docs/spec/", "docs/explanation/words.md")
+"""Decisions are not rewritten, the specification is quoted, and one page shows what was said before."""
 _GLOSSARY: Final = "docs/explanation/style.md"
 _GAP: Final = r"""(?:[\s#>]|f?["'])+"""
 """What may stand between two words: the end of a line in a comment, in a quote or between two strings."""
