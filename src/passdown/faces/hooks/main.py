@@ -128,7 +128,7 @@ def _answer(host: Host, call: HookCall, root: Path) -> int:
         for one in caller.notices:
             if one.kind is NoticeKind.WARNING:
                 text = one.values["text"]
-                notice = f"{reply.notice}; {text}" if reply.notice else f"Passdown: {text}"
+                notice = f"{reply.notice}\n{text}" if reply.notice else f"Passdown: {text}"
                 reply = reply._replace(notice=notice)
         told = host.write_reply(call, reply)
         reason = _say(json.dumps(told, ensure_ascii=True)) if told else ""
