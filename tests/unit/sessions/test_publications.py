@@ -103,6 +103,12 @@ def test_only_what_is_open_is_published_and_the_list_of_next_steps_is_whole() ->
     assert need([*lines, make_line(6, "retraction", "x", "next")], covered=5).next == ("y",)
 
 
+def test_a_retracted_failure_is_published_without_the_words_that_may_be_private() -> None:
+    event = need(in_order(("retraction", "TOKEN=1 /opt/x/pytest tests/a.py --key=abc: exit 1", "receipt")))
+
+    assert event.retracted_receipts == ("… pytest tests/a.py …",)
+
+
 def test_what_is_taken_back_or_answered_is_named_unless_it_is_said_again() -> None:
     event = need(
         in_order(

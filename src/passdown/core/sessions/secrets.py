@@ -108,8 +108,10 @@ def redact_lines(lines: Sequence[JournalLine]) -> tuple[Sequence[JournalLine], t
 def _with_texts(facts: Iterable[Fact], texts: Iterable[str]) -> Iterator[Fact]:
     """Replace the text, key and reason of each fact with the next three texts."""
     parts = iter(texts)
-    for fact, text, key, because in zip(facts, parts, parts, parts, strict=True):
-        yield fact._replace(text=text, key=key, because=because)
+    return (
+        fact._replace(text=text, key=key, because=because)
+        for fact, text, key, because in zip(facts, parts, parts, parts, strict=True)
+    )
 
 
 def redact_account(account: Account) -> tuple[Account, tuple[str, ...]]:
