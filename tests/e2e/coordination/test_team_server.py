@@ -50,7 +50,7 @@ def test_clones_share_tasks_files_and_mail_through_a_server(
 
     assert amber("task", "add", "Sign in form", "--id", "t-form").code == 0
     assert amber("claim").out == "Claimed: t-form Sign in form\n"
-    assert "t-form Sign in form: amber-" in birch("claim").out
+    assert "t-form Sign in form: held by amber-" in birch("claim").out
     assert amber("reserve", "src/").code == 0
     assert birch("reserve", "src/a.py").code == 3
     assert birch("msg", "soon?", "--to", "amber").code == 0

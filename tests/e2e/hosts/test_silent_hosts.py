@@ -49,7 +49,7 @@ def list_lines(text: str) -> list[str]:
 
 def read_printed() -> str:
     """Give the brief that the documentation shows."""
-    _, _, rest = PAGE.read_text(encoding="utf-8").partition("The fourth was told:\n\n```text\n")
+    _, _, rest = PAGE.read_text(encoding="utf-8").partition("The fourth got this brief:\n\n```text\n")
     return rest.partition("```")[0]
 
 
