@@ -125,17 +125,20 @@ def test_a_connection_that_is_lost_during_the_commit_leaves_the_outcome_open(
     tried = ["t-1"]
 
     def lose() -> None:
+        own = open_store(own_database.url(), PROJECT)
         try:
             while True:
                 tried.append(f"t-{len(tried) + 1}")
-                add_task(store, tried[-1])
+                add_task(own, tried[-1])
         except StorageError as error:
             caught.append(error)
+        finally:
+            own.close()
 
     losing = Thread(target=lose)
     losing.start()
     end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-    while not own_database.run(end):
+    while losing.is_alive() and not own_database.run(end):
         continue
     losing.join()
 
