@@ -223,6 +223,12 @@ _PARTS: Final = (
         "tests/faults/coordination/test_postgres_faults.py",
     ),
     _prove(
+        "served-threads",
+        6,
+        "2,000 actions of 16 threads, with SQLite and with a server",
+        "tests/proofs/coordination/test_served_threads.py",
+    ),
+    _prove(
         "lost-answers",
         28,
         "510 answers of a server are lost",
