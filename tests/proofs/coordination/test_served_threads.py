@@ -1,4 +1,4 @@
-"""Sixteen threads of a process with their own workspaces make up to 2,000 actions: none is mixed up (C136)."""
+"""Sixteen threads of a process, each with a workspace, make up to 2,000 actions: none is mixed up (C136)."""
 
 import os
 from collections import Counter
