@@ -375,8 +375,9 @@ class StoredRows(ABC):
         urgent = replace(TASK_ONE, task="t-3", priority=0, added=10, state=BLOCKED)
         closed = replace(TASK_ONE, task="t-4", added=1, state=CLOSED, reason="completed", note="done")
         with store.changing() as change:
-            for task in (late, closed, urgent, TASK_ONE):
+            for task in (late, closed, urgent, replace(closed, task="t-5"), TASK_ONE):
                 change.put_task(task)
+            change.drop_task("t-5")
 
         with store.looking() as reading:
             assert list(reading.tasks()) == [urgent, TASK_ONE, late]

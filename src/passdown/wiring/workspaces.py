@@ -409,13 +409,17 @@ class LocalWorkspace:
             self._outside.record_metrics(metrics)
 
     def sweep(self) -> int:
-        """Remove what killed processes recently left behind."""
+        """Remove what killed processes recently left behind, and what ended sessions left long ago."""
         from passdown.engines.files import archive  # only a start needs it
         from passdown.engines.process import SystemProcesses
+        from passdown.wiring.ended_files import SessionPlaces, delete_of_ended
 
-        common = self._git.common_folder()
-        swept, flat = swept_folders(self._folder, self.settings.paths, common)
-        since = self.clock.now().timestamp() - _SWEPT
+        common, paths = self._git.common_folder(), self.settings.paths
+        swept, flat = swept_folders(self._folder, paths, common)
+        now = self.clock.now().timestamp()
+        since = now - _SWEPT
+        places = SessionPlaces(self.root, paths.runtime, paths.ledgers, common or "")
+        delete_of_ended(places, self.tracking, now)
         roots = [self.root, *([common] if common else [])]
         return archive.sweep(swept, SystemProcesses().is_gone, flat=flat, since=since, roots=roots)
 

@@ -1,5 +1,6 @@
 """Locks by name: one holder at a time, also while a program that was started holds on to them."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from passdown.engines.files import locks as module
+from passdown.engines.files import system_calls
 from passdown.engines.files.locks import FileLocks
 from passdown.engines.programs import SystemPrograms
 
@@ -75,3 +77,76 @@ def test_where_nothing_can_be_locked_everybody_goes_on(
     monkeypatch.setattr(module, "lock_in_turn", refuse)
     with FileLocks(str(tmp_path / "folder")).held("s-1", 0.0) as is_held:
         assert is_held
+
+
+def test_a_lock_that_nobody_holds_is_deleted_when_it_is_old(tmp_path: Path) -> None:
+    locks, others = FileLocks(str(tmp_path)), FileLocks(str(tmp_path))
+    for name in ("s-1", "s-2", "s-3"):
+        with locks.held(name, 0.0):
+            pass
+    (tmp_path / "note.txt").touch()
+    os.utime(tmp_path / "s-3.lock", (2_000_000_000, 2_000_000_000))
+
+    with locks.held("s-2", 0.0):
+        assert others.delete_unused(1_900_000_000) == 1
+
+    assert sorted(os.listdir(tmp_path)) == ["note.txt", "s-2.lock", "s-3.lock"]
+    assert FileLocks(str(tmp_path / "missing")).delete_unused(1_900_000_000) == 0
+
+
+def test_whoever_waits_for_a_deleted_lock_gets_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locks, others = FileLocks(str(tmp_path)), FileLocks(str(tmp_path))
+    lock_in_turn = system_calls.lock_in_turn
+
+    def delete_first(handle: int, wait: float) -> bool:
+        monkeypatch.setattr(module, "lock_in_turn", lock_in_turn)
+        assert others.delete_unused(4_000_000_000) == 1
+        return lock_in_turn(handle, wait)
+
+    monkeypatch.setattr(module, "lock_in_turn", delete_first)
+
+    with locks.held("s-1", 0.0) as is_first, others.held("s-1", 0.0) as is_second:
+        assert (is_first, is_second) == (True, False)
+
+
+_COUNT = """
+import sys
+from pathlib import Path
+from passdown.engines.files.locks import FileLocks
+from passdown.engines.files import locks as module
+from passdown.engines.files import system_calls
+folder, rounds = Path(sys.argv[1]), int(sys.argv[2])
+if sys.argv[3:]:
+    FileLocks._is_kept = lambda *_: True
+locks = FileLocks(str(folder / "locks"))
+for _ in range(rounds):
+    with locks.held("s-1", 60.0) as is_held:
+        assert is_held
+        number = int((folder / "count").read_text())
+        (folder / "next").write_text(str(number + 1))
+        (folder / "next").replace(folder / "count")
+    locks.delete_unused(4_000_000_000)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file is not deleted there")
+def test_a_lock_that_processes_delete_all_the_time_has_one_holder(tmp_path: Path) -> None:
+    assert count_in_turn(tmp_path) == 4 * 100
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file is not deleted there")
+def test_two_hold_a_lock_where_its_name_is_not_looked_at_again(tmp_path: Path) -> None:
+    assert any(count_in_turn(tmp_path, "--planted") < 4 * 100 for _ in range(20))
+
+
+def count_in_turn(folder: Path, *planted: str) -> int:
+    """Let processes count up under a lock that each of them deletes."""
+    (folder / "count").write_text("0")
+    command = [sys.executable, "-c", _COUNT, str(folder), "100", *planted]
+    counting = [subprocess.Popen(command) for _ in range(4)]
+    codes = [one.wait() for one in counting]
+    assert planted or codes == [0] * 4
+    return int((folder / "count").read_text())

@@ -124,6 +124,23 @@ def test_what_is_over_is_not_in_the_next_copy(copied: CopiedServer) -> None:
     assert [one.session for one in copy.members.members()] == ["amber"]
 
 
+def test_the_copy_keeps_no_rows_of_what_is_over(copied: CopiedServer) -> None:
+    for number in range(20):
+        copied.join(f"s-{number}")
+        copied.server.tasks.add(copied.op(), "", Task(task=f"t-{number}", title="Do it."))
+        claimed = copied.server.tasks.claim(copied.op(), f"s-{number}", [f"t-{number}"])
+        assert isinstance(claimed, Claimed)
+        held = Fenced(Resource(TASK, f"t-{number}"), claimed.grants[0].fence)
+        copied.server.tasks.close(copied.op(), f"s-{number}", held, "completed", "")
+        copied.server.members.leave(copied.op(), f"s-{number}")
+    names = [one.session for one in copied.open().members.members()]
+    copied.file.close()
+
+    assert names == ["amber", "birch"]
+    assert copied.file.ask("SELECT count(*) FROM sessions") == len(names)
+    assert copied.file.ask("SELECT count(*) FROM tasks") == 0
+
+
 def test_of_many_sessions_those_are_copied_that_were_heard_last_or_hold_something(tmp_path: Path) -> None:
     copied = CopiedServer(tmp_path)
     names = [f"s{number:03}" for number in range(103)]

@@ -171,6 +171,9 @@ ON CONFLICT (project, task) DO UPDATE SET
     state = excluded.state, reason = excluded.reason, note = excluded.note, waits = excluded.waits,
     is_held = excluded.is_held, added = excluded.added;
 
+-- name: drop_task
+DELETE FROM tasks WHERE project = ? AND task = ?;
+
 -- name: waits_of
 SELECT by_task FROM waits WHERE project = ? AND task = ?;
 

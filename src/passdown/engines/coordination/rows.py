@@ -249,6 +249,9 @@ class RowTransaction(RowReading):
     def put_task(self, task: Task) -> None:
         self._put("put_task", task)
 
+    def drop_task(self, task: str) -> None:
+        self._drop("drop_task", task)
+
     def add_wait(self, task: str, other: str) -> None:
         self._statements.change("add_wait", self._project, task, other)
 

@@ -195,6 +195,10 @@ class Transaction(Reading, Protocol):
         """Store a task, new or changed."""
         ...
 
+    def drop_task(self, task: str) -> None:
+        """Remove a task from a copy; a board keeps its tasks."""
+        ...
+
     def add_wait(self, task: str, other: str) -> None:
         """Store that a task waits for another."""
         ...

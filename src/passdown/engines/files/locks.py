@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from passdown import layout
+from passdown.engines.files.ended_files import MOST, find_old
 from passdown.engines.files.read import open_trusted
 from passdown.engines.files.system_calls import lock_in_turn
 from passdown.engines.files.write import make_folder, make_private
@@ -14,6 +15,8 @@ from passdown.errors import AwayError, StorageError
 
 _MOST_GATES: Final = 5
 """How often the file may be removed while we wait for it."""
+_MOST_LOCKS: Final = 1_000
+"""The same for a lock, for which nobody goes on without it."""
 
 
 class Gate:
@@ -77,7 +80,7 @@ class Gate:
 
 
 class FileLocks:
-    """Locks files that are never removed: removing one could let two processes in."""
+    """Locks files that only a process that holds their lock deletes, so that two never hold the same lock."""
 
     def __init__(self, folder: str) -> None:
         """Store the path of the folder, which is created when a lock is first held."""
@@ -86,22 +89,41 @@ class FileLocks:
 
     @contextmanager
     def held(self, name: str, wait: float) -> Generator[bool, None, None]:
-        handle = self._open(name)
+        handle, is_locked = self._enter(name, wait)
         if handle is None:
-            yield True
+            yield is_locked
             return
         self._held.append(handle)
-        is_locked = True
         try:
-            with suppress(OSError):  # a file system without locks
-                is_locked = lock_in_turn(handle, wait)
             yield is_locked
         finally:
             self._held.remove(handle)
             os.close(handle)
 
+    def _enter(self, name: str, wait: float) -> tuple[int | None, bool]:
+        """Open and lock a file; return its handle, and whether we may go on.
+
+        1. A file that was deleted before we opened it is created again; if it cannot be, everybody goes on.
+        2. One that was deleted before we locked it keeps nobody out, so the new one is locked.
+        """
+        missing = 0
+        for _ in range(_MOST_LOCKS):
+            handle, is_locked = self._open(name), True
+            if handle is None:  # 1
+                missing += 1
+                if missing == _MOST_GATES:
+                    return None, True
+                continue
+            missing = 0
+            with suppress(OSError):  # a file system without locks
+                is_locked = lock_in_turn(handle, wait)
+            if not is_locked or self._is_kept(handle, name):
+                return handle, is_locked
+            os.close(handle)  # 2
+        return None, False
+
     def _open(self, name: str) -> int | None:
-        path = os.path.join(self._folder, layout.lock_name(name))
+        path = self._path(name)
         with suppress(StorageError):  # a read-only folder can still have the file
             make_folder(self._folder)
         make_private(path)
@@ -109,5 +131,28 @@ class FileLocks:
             return open_trusted(path)
         return None
 
+    def _path(self, name: str) -> str:
+        return os.path.join(self._folder, layout.lock_name(name))
+
+    def _is_kept(self, handle: int, name: str) -> bool:
+        """Return whether a locked file still has its name."""
+        with suppress(OSError):
+            return os.path.samestat(os.fstat(handle), os.stat(self._path(name)))
+        return False
+
     def handles(self) -> tuple[int, ...]:
         return tuple(self._held)
+
+    def delete_unused(self, before: float) -> int:
+        """Delete files that were created before an instant and that nobody holds; return how many."""
+        suffix = layout.lock_name("")
+        names = [one for one in find_old(self._folder, self._folder, before) if one.endswith(suffix)]
+        return sum(self._delete(name.removesuffix(suffix)) for name in names[:MOST])
+
+    def _delete(self, name: str) -> bool:
+        """Delete a file while we hold its lock: whoever opened it meanwhile finds that it is gone."""
+        with suppress(OSError), self.held(name, 0.0) as is_held:
+            if is_held and self._held:
+                os.unlink(self._path(name))
+                return True
+        return False

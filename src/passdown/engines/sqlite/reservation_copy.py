@@ -8,12 +8,13 @@ versions have only reserved files and their holders.
 import os
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager, suppress
+from math import inf
 from typing import Final, NamedTuple
 
 from passdown.core.coordination.leases import COPIED, PATH, TASK, Lease
-from passdown.core.coordination.members import EngineTime, Member
+from passdown.core.coordination.members import MOST_DELETED, EngineTime, Member
 from passdown.core.coordination.silences import HeardSigns, Silence, find_silence
-from passdown.core.coordination.tasks import CLOSED, MOST_READY, Task
+from passdown.core.coordination.tasks import MOST_READY, Task
 from passdown.engines.coordination.transactions import (
     LIFETIMES,
     LogRow,
@@ -84,6 +85,7 @@ def _put(change: Transaction, read: ReadReservations) -> None:
     for member in read.members:
         change.put_member(_move_member(member, later, now))
     change.put_leases([_move_lease(lease, later) for lease in read.leases])
+    change.drop_unused(inf, MOST_DELETED)
     change.put_silences([Silence(one.began + later, one.ended + later) for one in read.silences])
     change.add_log(LogRow(change.fence, f"{COPIED}-{change.fence}", now.seconds, "", COPIED, "", "{}"))
 
@@ -91,9 +93,9 @@ def _put(change: Transaction, read: ReadReservations) -> None:
 def _put_tasks(change: Transaction, tasks: Sequence[Task]) -> None:
     """Replace the stored tasks, without the texts that no brief shows."""
     known = {task.task for task in tasks}
-    for task in change.tasks():
+    for task in change.tasks(closed=True):  # older versions only closed them
         if task.task not in known:
-            change.put_task(replace(task, state=CLOSED))
+            change.drop_task(task.task)
     for task in tasks:
         change.put_task(replace(task, body="", note=""))
 

@@ -215,7 +215,10 @@ class Workspace(Protocol):
         ...
 
     def sweep(self) -> int:
-        """Remove what killed processes left behind; return how many files that were."""
+        """Remove what killed processes left behind, and return how many files that were.
+
+        Files named after sessions, which those have not written for days, are deleted too.
+        """
         ...
 
     def begin(self) -> None:

@@ -255,6 +255,10 @@ class MemoryTransaction:
         """Store a task."""
         self._rows.tasks[task.task] = task
 
+    def drop_task(self, task: str) -> None:
+        """Remove a task from a copy."""
+        self._rows.tasks.pop(task, None)
+
     def add_wait(self, task: str, other: str) -> None:
         """Store that a task waits for another."""
         self._rows.waits[task, other] = None
