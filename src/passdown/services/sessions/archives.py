@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from passdown import layout
 from passdown.core.facts import Provenance, may_leave
 from passdown.core.formats.archives import archive_file_name, render_archive
+from passdown.core.formats.journal import Scope
 from passdown.core.formats.ledgers import Ledger, parse_ledger, render_ledger
 from passdown.core.kinds import FactKind
 from passdown.core.paths import normal_path
@@ -137,7 +138,9 @@ def archive_stale(workspace: Workspace, live: Collection[str] = ()) -> Sequence[
     Ledgers stay if they cannot be read, or if their record cannot be written now. A ledger that git tracks
     and that has no journal on this machine is somebody's document, and stays too.
     """
-    accounts = {(account.label, account.start.ledger): account for account in read_accounts(workspace)}
+    accounts = {
+        (account.label, account.start.ledger): account for account in read_accounts(workspace, Scope.ALL)
+    }
     archived: list[ArchivedLedger] = []
     folder = workspace.settings.paths.ledgers
     for path in list(workspace.documents.list(folder)):

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 from passdown import layout
 from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact
-from passdown.core.formats.journal import NOT_PUBLISHED, SESSION_END, JournalLine
+from passdown.core.formats.journal import NOT_PUBLISHED, SESSION_END, JournalLine, Scope
 from passdown.core.formats.ledgers import Ledger, parse_ledger
 from passdown.core.ids import kebab
 from passdown.core.kinds import FactKind
@@ -191,7 +191,7 @@ def _knows_somebody(workspace: Workspace, account: Account | None) -> bool:
     """Return whether there is an event, or another session with facts to share (C106)."""
     if workspace.index.newest(workspace.now()).at is not None:
         return True
-    others = {*workspace.journals.sessions()} - {account.session if account else ""}
+    others = {*workspace.journals.sessions(Scope.LIVE)} - {account.session if account else ""}
     told = (only_shared(read_account(workspace, name)) for name in others)
     return any(one.goal or one.now or any(one.lists.values()) for one in told)
 
