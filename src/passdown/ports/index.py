@@ -56,6 +56,15 @@ class EventLocation(NamedTuple):
         return self.ranked_at, self.cause, self.rank
 
 
+class LiveEvents(NamedTuple):
+    """The events that have a file of their own in the log."""
+
+    count: int = 0
+    """How many there are; a count has an upper limit."""
+    newest_folder: str = ""
+    """The folder of the newest one, by the time in its name."""
+
+
 class NewestEvents(NamedTuple):
     """The newest events that a writer has read (C115), named by the start of their hashes."""
 
@@ -158,6 +167,10 @@ class ReadProgress(Protocol):
 
     def uncommitted(self) -> Sequence[str]:
         """Return the files, by their paths in the log, that are not known to be committed, sorted."""
+        ...
+
+    def live(self, most: int) -> LiveEvents:
+        """Count the files that hold one event, up to `most`; files whose names have no time do not count."""
         ...
 
     def note_committed(self, paths: Collection[str]) -> None:

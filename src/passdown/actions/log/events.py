@@ -20,7 +20,6 @@ from passdown.ports.index import EventLocation
 from passdown.records import record
 from passdown.services.log.events import write_event
 from passdown.services.log.history import EventTexts, FoundEvent, find_event, list_places, parse_text
-from passdown.settings import EventLayout
 
 
 @record
@@ -122,8 +121,9 @@ def retract_event(caller: Caller, request: EventRetraction) -> RetractedEvent:
         reason=" ".join(request.because.split()) or "retracted",
         retracted_events=(rank.id if is_by_id else rank.hash[:ID_SIZE],),
     )
-    by_day = workspace.settings.events.layout is EventLayout.DAY
-    written = write_event(workspace.log, workspace.index, workspace.clock, event, by_day=by_day)
+    written = write_event(
+        workspace.log, workspace.index, workspace.clock, event, layout=workspace.settings.events.layout
+    )
     if written is None:  # only an event that covers a journal can already be published
         raise PassdownError("the event was not written", hint="run the command again")
     update_view(caller)

@@ -35,6 +35,7 @@ from passdown.ports.index import (
     NEAR_SESSIONS,
     EventFile,
     EventLocation,
+    LiveEvents,
     LogChange,
     NearFacts,
     Neighbourhood,
@@ -215,6 +216,10 @@ class MemoryIndex:
 
     def uncommitted(self) -> Sequence[str]:
         return sorted(path for path, mark in self._marks() if (path, mark) not in self._committed)
+
+    def live(self, most: int) -> LiveEvents:
+        dated = [(one.name, one.folder) for one in self._files() if "0" <= one.name < ":"]
+        return LiveEvents(min(len(dated), most), max(dated, default=("", ""))[1])
 
     def note_committed(self, paths: Collection[str]) -> None:
         self._committed.update(one for one in self._marks() if one[0] in paths)

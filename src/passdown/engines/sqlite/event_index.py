@@ -72,13 +72,14 @@ from passdown.ports.index import (
     NEAR_SESSIONS,
     EventFile,
     EventLocation,
+    LiveEvents,
     LogChange,
     NearFacts,
     Neighbourhood,
     NewestEvents,
 )
 
-VERSION: Final = 7 << 24 | TABLE
+VERSION: Final = 8 << 24 | TABLE
 """The version of the schema and of the table of kinds."""
 
 _HERE: Final = Path(__file__).parent
@@ -452,6 +453,13 @@ class SqliteIndex(StatedDatabase):
 
     def uncommitted(self) -> Sequence[str]:
         return sorted("/".join(filter(None, row)) for row in self._all("list_uncommitted"))
+
+    def live(self, most: int) -> LiveEvents:
+        with self._looking():
+            if self._is_empty():
+                return LiveEvents()
+            newest = self._one("newest_live")
+            return LiveEvents(len(self._all("list_live", most)), str(newest[0]) if newest else "")
 
     def note_committed(self, paths: Collection[str]) -> None:
         """Record that these files are committed; if the cache cannot be written, they are looked up again."""

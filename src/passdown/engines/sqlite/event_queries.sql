@@ -23,6 +23,13 @@ DELETE FROM files WHERE id = ?;
 -- name: list_uncommitted
 SELECT folder, name FROM files WHERE committed = 0;
 
+-- name: list_live
+SELECT 1 FROM files INDEXED BY files_live WHERE name >= '0' AND name < ':' LIMIT ?;
+
+-- name: newest_live
+SELECT folder FROM files INDEXED BY files_live WHERE name >= '0' AND name < ':'
+ORDER BY name DESC, folder DESC LIMIT 1;
+
 -- name: set_committed
 UPDATE files SET committed = 1 WHERE folder = ? AND name = ?;
 
