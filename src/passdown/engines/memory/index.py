@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import date, datetime
 
 from passdown.core.facts import Fact, identify, identify_retracted, is_about, make_key
 from passdown.core.formats.journal import NOT_PUBLISHED, PublishedExtent
@@ -12,6 +12,7 @@ from passdown.core.merge.merge import (
     Digest,
     Merged,
     OrderedEvents,
+    hash_day,
     in_said_order,
     make_digest,
     merge_events,
@@ -34,6 +35,7 @@ from passdown.ports.index import (
     NEAR_EVENTS,
     NEAR_SESSIONS,
     EventFile,
+    EventFilter,
     EventLocation,
     LiveEvents,
     LogChange,
@@ -162,6 +164,18 @@ class MemoryIndex:
             if source.rank.id.startswith(prefix) or source.rank.hash.startswith(prefix)
         }
         return sorted(places.values(), key=lambda place: place.order, reverse=True)[:limit]
+
+    def matching(self, wanted: EventFilter, limit: int = EVERY) -> Sequence[EventLocation]:
+        return [place for place in self.places() if wanted.takes(place)][:limit]
+
+    def count(self, wanted: EventFilter) -> int:
+        return len(self.matching(wanted))
+
+    def days(self) -> Mapping[date, str]:
+        days: dict[date, set[str]] = {}
+        for source in self._sources():
+            days.setdefault(source.rank.at.date(), set()).add(source.rank.hash)
+        return {day: hash_day(hashes) for day, hashes in days.items()}
 
     def places_of(self, track: str, limit: int = EVERY) -> Sequence[EventLocation]:
         own = {source.rank for source in self._sources() if source.track and source.track == track}

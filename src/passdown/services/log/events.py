@@ -199,7 +199,7 @@ def stores_by_day(index: Index, layout: EventLayout) -> bool:
     if layout is not EventLayout.AUTO:
         return layout is EventLayout.DAY
     live = index.live(_MANY)
-    count = live.count + index.unread()
+    count = live.events + index.unread()
     return count >= _MANY or (count >= _FEW and bool(live.newest_folder))
 
 
