@@ -28,7 +28,7 @@ from passdown.records import record, replace
 from passdown.services.log.events import update_index, write_event
 from passdown.services.sessions.journals import read_account, read_labelled
 from passdown.services.workspace.workspaces import Workspace
-from passdown.settings import EventLayout, Paths
+from passdown.settings import Paths
 
 _UPDATED: Final = pattern(r"^\*\*Updated:\*\*[ \t]*(\S+)", re.MULTILINE)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -116,8 +116,9 @@ def publish_ledger(workspace: Workspace, ledger: Ledger, reason: str) -> None:
     if event is None:
         return
     update_index(workspace.log, workspace.index)
-    by_day = workspace.settings.events.layout is EventLayout.DAY
-    write_event(workspace.log, workspace.index, workspace.clock, event, by_day=by_day)
+    write_event(
+        workspace.log, workspace.index, workspace.clock, event, layout=workspace.settings.events.layout
+    )
 
 
 # --- stream documents -----------------------------------------------------------------------------
