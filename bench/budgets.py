@@ -56,6 +56,7 @@ BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = MappingProxyType(
             "end": Budget(aim=8, allowed=15, limited_by=_LOADING),
             "slowest, to 250 ms": Budget(aim=1, allowed=2),
         },
+        "sessions": {},
         "events": {
             "read_event": Budget(aim=5, allowed=3.9, at_least=True),
             "parse_event": Budget(aim=3, allowed=2.4, at_least=True),

@@ -24,6 +24,7 @@ from bench.hooks import measure_hooks
 from bench.logs import measure_logs
 from bench.rows import Row, render_json, render_table
 from bench.search import CI_COUNT, measure_search
+from bench.sessions import measure_sessions
 from bench.start_up import measure_start_up
 from bench.transcripts import measure_transcripts
 from bench.verbs import measure_verbs
@@ -36,6 +37,7 @@ PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
         "start-up": measure_start_up,
         "verbs": measure_verbs,
         "hooks": measure_hooks,
+        "sessions": measure_sessions,
         "coordination": measure_coordination,
         "search": measure_search,
         "transcripts": measure_transcripts,

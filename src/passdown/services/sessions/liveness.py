@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
+from passdown.core.formats.journal import Scope
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import is_older
 from passdown.errors import SeveralSessionsError, UnknownSessionError, UsageError
 from passdown.records import replace
-from passdown.services.sessions.journals import read_account, read_accounts, read_open
+from passdown.services.sessions.journals import fold_all, read_account, read_open
 from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 STALE_AFTER: Final = timedelta(minutes=10)
@@ -110,7 +111,8 @@ def _find_named(workspace: Workspace, accounts: Sequence[Account], wanted: str) 
     """Return a session by its id, its agent or an id of its host; an ended session is not reopened."""
     if found := _find_told(accounts, [wanted]):
         return found
-    if any(is_called(account, wanted) for account in read_accounts(workspace)):
+    mentioning = workspace.journals.mentioning(Scope.ALL, wanted)
+    if any(is_called(one, wanted) for one in fold_all(workspace, mentioning)):
         raise UsageError(f"session {wanted} has ended", hint="run `passdown start` to start another")
     raise UnknownSessionError(
         f"there is no session {wanted}", hint="run `passdown status` to see the sessions"
@@ -119,7 +121,7 @@ def _find_named(workspace: Workspace, accounts: Sequence[Account], wanted: str) 
 
 def find_called(workspace: Workspace, name: str) -> Account | None:
     """Return the newest session that has a name; one that has not ended comes first."""
-    known = [read_account(workspace, session) for session in workspace.journals.mentioning(name)]
+    known = [read_account(workspace, session) for session in workspace.journals.mentioning(Scope.ALL, name)]
     called = [one for one in known if is_called(one, name)]
     order = [(one.ended_at is None, one.started_at or workspace.now(), one.session) for one in called]
     return next((one for one in called if one.session == max(order)[-1]), None)
