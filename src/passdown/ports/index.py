@@ -160,6 +160,10 @@ class ReadProgress(Protocol):
         """Return the files, by their paths in the log, that are not known to be committed, sorted."""
         ...
 
+    def uncommitted_of(self, session: str) -> Sequence[str]:
+        """Return one file of each event of a session of which no file is known to be committed, sorted."""
+        ...
+
     def note_committed(self, paths: Collection[str]) -> None:
         """Remember that these files are committed, until they change; may be forgotten at any time."""
         ...

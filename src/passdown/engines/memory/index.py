@@ -7,7 +7,7 @@ from datetime import datetime
 from passdown.core.facts import Fact, identify, identify_retracted, is_about, make_key
 from passdown.core.formats.journal import NOT_PUBLISHED, PublishedExtent
 from passdown.core.kinds import INHERITED, FactKind
-from passdown.core.merge.event_facts import EventFacts, all_retracted, is_retracted
+from passdown.core.merge.event_facts import EventFacts, EventRank, all_retracted, is_retracted
 from passdown.core.merge.merge import (
     Digest,
     Merged,
@@ -215,6 +215,16 @@ class MemoryIndex:
 
     def uncommitted(self) -> Sequence[str]:
         return sorted(path for path, mark in self._marks() if (path, mark) not in self._committed)
+
+    def uncommitted_of(self, session: str) -> Sequence[str]:
+        left = {*self.uncommitted()}
+        held: dict[EventRank, list[str]] = {}
+        for one in self._files():
+            path = "/".join(filter(None, (one.folder, one.name)))
+            for source in one.sources:
+                if source.session == session:
+                    held.setdefault(source.rank, []).append(path)
+        return sorted(min(paths) for paths in held.values() if left.issuperset(paths))
 
     def note_committed(self, paths: Collection[str]) -> None:
         self._committed.update(one for one in self._marks() if one[0] in paths)

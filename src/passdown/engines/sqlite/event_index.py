@@ -453,6 +453,10 @@ class SqliteIndex(StatedDatabase):
     def uncommitted(self) -> Sequence[str]:
         return sorted("/".join(filter(None, row)) for row in self._all("list_uncommitted"))
 
+    def uncommitted_of(self, session: str) -> Sequence[str]:
+        rows = self._all("list_uncommitted_of", session)
+        return sorted(str(path).removeprefix("/") for (path,) in rows)
+
     def note_committed(self, paths: Collection[str]) -> None:
         """Record that these files are committed; if the cache cannot be written, they are looked up again."""
         with suppress(CacheError), self.changing():

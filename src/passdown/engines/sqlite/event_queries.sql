@@ -23,6 +23,11 @@ DELETE FROM files WHERE id = ?;
 -- name: list_uncommitted
 SELECT folder, name FROM files WHERE committed = 0;
 
+-- name: list_uncommitted_of
+SELECT min(files.folder || '/' || files.name)
+FROM sources JOIN holds ON holds.source = sources.id JOIN files ON files.id = holds.file
+WHERE sources.session = ? GROUP BY sources.id HAVING max(files.committed) = 0;
+
 -- name: set_committed
 UPDATE files SET committed = 1 WHERE folder = ? AND name = ?;
 
