@@ -1,5 +1,6 @@
 """Put away the journals of ended sessions, a portion at a time, so that a start reads few journals (C129)."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -94,8 +95,8 @@ class _Judge:
         if root not in self._roots:
             return False
         if root not in self._lasts:
-            text = f'"checkout":{dump(dump(root))[1:-1]}'
-            here = {*self._workspace.journals.mentioning(Scope.LIVE, f'"checkout":{dump(root)}', text)}
+            texts = (f'"checkout":{written}' for written in (dump(root), json.dumps(root)))
+            here = {*self._workspace.journals.mentioning(Scope.LIVE, *texts)}
             self._lasts[root] = next((name for name in self._names if name in here), "")
         return self._lasts[root] == account.session
 
