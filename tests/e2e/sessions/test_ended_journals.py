@@ -28,7 +28,7 @@ from tests.unit.hosts.test_cli_results import message, update
 
 COUNT: Final = proof_count(fast=80, ci=300, long=4_000)
 KEPT: Final = 50
-OLDER: Final = re.compile(r"^retracted_\w+:\n(?:- .*\n|  .*\n)*", re.MULTILINE)
+OLDER: Final = re.compile(r"^answered_feedback:\n(?:- .*\n)*|^  answered_feedback: .*\n", re.MULTILINE)
 
 
 class Burying(Team):
@@ -160,7 +160,9 @@ def test_feedback_that_only_an_ended_journal_settles_stays_settled(team: Burying
         path.write_text(OLDER.sub("", text), encoding="utf-8")
     team.bury()
 
-    assert "retract" not in "".join(path.read_text(encoding="utf-8") for path in events.rglob("*.md"))
+    assert "answered_feedback" not in "".join(
+        path.read_text(encoding="utf-8") for path in events.rglob("*.md")
+    )
     assert team.command("tell", "--list").out == "No open feedback.\n"
     assert "The footer is wrong" not in team.command("brief").out
 
