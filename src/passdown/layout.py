@@ -60,7 +60,11 @@ OLD_LEDGERS = "thoughts/ledgers"
 # --- local state: below `OURS` in git's folder, or below the runtime folder of a checkout -----------
 
 JOURNALS = "journal"
+ENDED = "ended"
+"""Holds the journals that were put away, by year and month; below the folder of journals."""
 CACHE = "cache"
+ENDED_INDEX = "ended.sqlite"
+"""By what these journals are found; below the cache."""
 PAUSED = "paused"
 WAITING = "waiting"
 """Holds one file for each session that gets something at its next prompt: empty for a brief, else mail."""

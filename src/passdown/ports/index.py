@@ -199,6 +199,10 @@ class ReadProgress(Protocol):
         """Count the files that hold one event, up to `most`; files whose names have no time do not count."""
         ...
 
+    def uncommitted_of(self, session: str) -> Sequence[str]:
+        """Return one file of each event of a session of which no file is known to be committed, sorted."""
+        ...
+
     def note_committed(self, paths: Collection[str]) -> None:
         """Remember that these files are committed, until they change; may be forgotten at any time."""
         ...

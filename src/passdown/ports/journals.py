@@ -1,6 +1,6 @@
 """The journals of a project: one for each session, shared by all its checkouts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from passdown.core.formats.journal import JournalLine, Scope
@@ -31,10 +31,13 @@ class Journals(Protocol):
         """
         ...
 
-    def mentioning(self, scope: Scope, *texts: str) -> Sequence[str]:
+    def mentioning(self, scope: Scope, *texts: str, keys: Iterable[str] | None = None) -> Sequence[str]:
         """Return the sessions whose journal contains one of these texts in JSON form, sorted.
 
-        No line is parsed, so a journal that does not match costs next to nothing.
+        No line is parsed, so a journal that does not match costs next to nothing. One that was put away is
+        found by its keys (`core.sessions.journal_keys`): one of these, or of the texts if there are none.
+        Its other texts are not searched, and the keys are only
+        made if a journal was put away. More sessions may be named than are meant, but no fewer.
         """
         ...
 
@@ -65,4 +68,12 @@ class Journals(Protocol):
 
     def changed(self, session: str) -> int:
         """Return when a journal last grew, in nanoseconds of the file system's clock; 0 if there is none."""
+        ...
+
+    def put_away(self, session: str, seq: int) -> bool:
+        """Take the journal of an ended session out of the live ones; return whether that worked (C129).
+
+        Nothing changes if its last line has another number, if another process uses it, or where nothing can
+        be renamed. When a line is added, it becomes live again first, and its numbers go on.
+        """
         ...

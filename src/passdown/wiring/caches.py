@@ -17,6 +17,7 @@ from passdown.errors import StorageError
 from passdown.settings import Settings
 
 if TYPE_CHECKING:  # everything built here is loaded on demand
+    from passdown.ports.ended_index import EndedIndex
     from passdown.ports.index import Index
     from passdown.ports.tracking import Tracking
 
@@ -56,6 +57,19 @@ def open_cached(place: CachePlace, wait: float | None = None) -> "Index | None":
     return open_first(place, _EVENTS, lambda path: open_index(path, wait=wait))
 
 
+def open_ended(place: CachePlace, wait: float | None = None) -> "EndedIndex | None":
+    """Open the index of ended journals, one for all checkouts; None if it cannot be used.
+
+    It lies next to the journals and nowhere else: two could contradict each other.
+    """
+    from passdown.engines.sqlite.ended_index import open_ended as build  # few calls need it
+
+    first = next(cache_folders(place), None)
+    if first is None:
+        return None
+    return _open_in(place, first, layout.ENDED_INDEX, lambda path: build(path, wait=wait))
+
+
 def open_memory_index() -> "Index":
     """Return an index that lives as long as the process."""
     from passdown.engines.memory.index import MemoryIndex  # loaded on demand
@@ -65,19 +79,30 @@ def open_memory_index() -> "Index":
 
 def open_first(place: CachePlace, what: str, build: Callable[[str], T]) -> T | None:
     """Open a cache in the first folder that works, or return None; callers then use memory."""
-    roots = [str(place.root), *([place.common] if place.common else [])]
     for folder in cache_folders(place):
-        base = read.root_of(str(folder), roots)
-        path = str(folder / cache_name(place.root, what))
-        # If a cache cannot be used, try the next folder; if none works, do without.
-        with suppress(StorageError, OSError):
-            write.make_folder(folder, root=base)
-            for end in PARTS:  # SQLite opens them itself, and would follow a link
-                read.require_plain(base, path + end)
-            _refuse_tracked(place, [f"{path}{end}" for end in PARTS])
-            if str(folder) == _shared_folder(place):
-                _begin_cache(place, what, str(folder), path)
+
+        def begin(path: str, folder: str = str(folder)) -> T:
+            if folder == _shared_folder(place):
+                _begin_cache(place, what, folder, path)
             return build(path)
+
+        opened = _open_in(place, folder, cache_name(place.root, what), begin)
+        if opened is not None:
+            return opened
+    return None
+
+
+def _open_in(place: CachePlace, folder: Path, name: str, build: Callable[[str], T]) -> T | None:
+    roots = [str(place.root), *([place.common] if place.common else [])]
+    base = read.root_of(str(folder), roots)
+    path = str(folder / name)
+    # If a cache cannot be used, try the next folder; if none works, do without.
+    with suppress(StorageError, OSError):
+        write.make_folder(folder, root=base)
+        for end in PARTS:  # SQLite opens them itself, and would follow a link
+            read.require_plain(base, path + end)
+        _refuse_tracked(place, [f"{path}{end}" for end in PARTS])
+        return build(path)
     return None
 
 

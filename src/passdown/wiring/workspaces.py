@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     from passdown.ports.commit_contents import CommitContents
     from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
+    from passdown.ports.ended_index import EndedIndex
     from passdown.ports.event_log import EventLog
     from passdown.ports.file_names import FileNames
     from passdown.ports.git_history import GitHistory
@@ -219,9 +220,20 @@ class LocalWorkspace:
 
         bases = [*([common] if common else []), *roots]
         wait = LONGEST_WAIT if self._haste.lock_wait is None else self._haste.lock_wait
-        journals = FileJournals(folders, roots=bases, is_ignored=is_ignored, wait=wait)
+        journals = FileJournals(
+            folders, roots=bases, is_ignored=is_ignored, wait=wait, open_index=self._open_ended
+        )
         self.on_close(journals.close)
         return journals
+
+    def _open_ended(self) -> "EndedIndex | None":
+        """Open the index of ended journals; a call that asks for no cache does without."""
+        from passdown.wiring.caches import CachePlace, open_ended  # few calls look for an ended session
+
+        if not self._haste.is_cached:
+            return None
+        place = CachePlace(self._folder, self.settings, self._git.common_folder(), self.tracking)
+        return open_ended(place, self._haste.wait)
 
     @cached_property
     def locks(self) -> "Locks":

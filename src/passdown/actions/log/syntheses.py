@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 from passdown.actions.answers import HIDDEN, Form
 from passdown.actions.callers import Caller
+from passdown.actions.sessions.sessions import put_away_ended
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
 from passdown.core.safe_text import one_line
 from passdown.core.schemas import to_data
@@ -172,6 +173,7 @@ def synthesize(caller: Caller, request: SynthesisRequest) -> NothingToMerge | Sy
         caller.workspace, archive=request.archive, to_commit=request.commit, step=caller.around.progress
     )
     written, place = found.written, found.place
+    caller.after.append(lambda: put_away_ended(caller))
     return SynthesisOutcome(
         state="current" if written.before is ViewState.CURRENT else "written",
         events=found.event_count,

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from passdown.actions.answers import HIDDEN, INLINE, NoticeKind, describe
 from passdown.actions.callers import Caller, find_running, need_session
+from passdown.core.formats.journal import Scope
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import PassdownError, UnreadError, UsageError
 from passdown.ports.repository import Committed
 from passdown.records import record
 from passdown.services.log.local_view import mark_outdated, update_local_view
+from passdown.services.sessions.journals import KEPT_LIVE
 
 if TYPE_CHECKING:  # most actions neither publish nor commit
     from passdown.services.log.commits import CommitTrigger
@@ -90,6 +92,14 @@ def commit_waiting(caller: Caller, triggers: "Sequence[CommitTrigger]") -> str |
     return committed.commit if isinstance(committed, Committed) else None
 
 
+def put_away_ended(caller: Caller) -> None:
+    """Put away a portion of the journals of ended sessions, if there are many (C129)."""
+    if len(caller.workspace.journals.sessions(Scope.LIVE)) > KEPT_LIVE:
+        from passdown.services.sessions import ended_sessions  # usually there are few journals
+
+        ended_sessions.put_away_ended(caller.workspace)
+
+
 def find_pause(caller: Caller) -> str:
     """Return what pauses Passdown here, or an empty string if it is not paused."""
     from passdown.services.project.pauses import find_pauses  # few actions ask for it
@@ -145,6 +155,7 @@ def end(caller: Caller, request: EndRequest) -> EndResult:
     _leave(caller, account)
     for trouble in closed.troubles:
         caller.warn(trouble.message, trouble.hint)
+    caller.after.append(lambda: put_away_ended(caller))
     return EndResult(
         session=summarize(closed.account),
         event=closed.written.event.id if closed.written else None,

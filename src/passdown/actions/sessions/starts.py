@@ -11,6 +11,7 @@ from passdown.actions.callers import Caller, find_hosted, name_session
 from passdown.actions.sessions.sessions import (
     SessionSummary,
     commit_waiting,
+    put_away_ended,
     refresh_stream,
     summarize,
     update_view,
@@ -140,6 +141,7 @@ def start(caller: Caller, request: BeginRequest) -> StartResult:
         caller.note(NoticeKind.MODE_KEPT, agent=started.account.agent, mode=mode)
     if news is not None:
         caller.after.append(lambda: _settle_handoffs(caller, joined.account, news))
+    caller.after.append(lambda: put_away_ended(caller))
     return StartResult(
         session=summarize(started.account),
         team=started.account.start.team or None,

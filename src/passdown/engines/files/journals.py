@@ -1,23 +1,25 @@
 """The `Journals` of a project, in git's own folder: safe from `git clean` and removed worktrees (C58).
 
 If that folder cannot be written, as in a sandbox, the journal is written to the checkout; readers merge both.
+The journals of ended sessions are put away in a folder of their own, and come back before they grow (C129).
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from passdown.core.formats.journal import JournalLine, Scope, parse_line, render_line
-from passdown.core.lazy_regex import pattern
+from passdown.core.kinds import FactKind
 from passdown.core.problems import Malformed
 from passdown.engines.files import read, write
+from passdown.engines.files.ended_journals import NAME, SUFFIX, EndedJournals, read_lines
+from passdown.engines.files.read import OpenFolder
 from passdown.engines.files.system_calls import leave_unsynced
 from passdown.errors import StorageError, UnsureError
+from passdown.ports.ended_index import EndedIndex
 from passdown.records import replace
-
-SUFFIX: Final = ".jsonl"
 
 LONGEST_WAIT: Final = 10.0
 """Seconds to wait for other processes, if a journal must be locked."""
@@ -26,9 +28,11 @@ _LONGEST: Final = 30
 """The first bytes of a line, which contain its number and the name of that field."""
 _TAIL: Final = 4096
 """How many bytes at the end of a journal are read to find its last line."""
+_END: Final = 524_288
+"""How many bytes at its end are read to find the highest number."""
 
-_NAME: Final = pattern(r"(?:[a-z0-9][a-z0-9-]{0,63}|-)\.jsonl")
-
+_TRIES: Final = 8
+"""How often a journal that grows is brought back if it is put away again at the same moment."""
 
 _SEEN: Final = 64
 """How many bytes are compared to check that a journal still has the same beginning."""
@@ -66,11 +70,14 @@ class FileJournals:
         is_ignored: Callable[[str, str], bool] = lambda _, __: False,
         operations: write.FileOperations = write.HERE,
         wait: float = LONGEST_WAIT,
+        open_index: Callable[[], EndedIndex | None] = lambda: None,
     ) -> None:
         """Store the folders, as full paths in order of preference, and how long to wait for a lock.
 
         No link is followed below the root that contains a folder; a folder in none of the roots is its own
         root. A file for which `is_ignored(folder, name)` holds is treated as missing, and not written.
+
+        Ended journals are put away below the first folder; `open_index` opens their index, if it can be used.
         """
         self._folders = tuple(folders)
         self._is_ignored = is_ignored
@@ -81,6 +88,8 @@ class FileJournals:
             folder: read.FolderCache(root, by_handle=operations.folder_handles)
             for folder, root in self._roots.items()
         }
+        first = self._folders[0] if self._folders else ""
+        self._ended = EndedJournals(first, self._roots.get(first, ""), open_index, operations)
         self._parts: dict[tuple[str, str], _Part] = {}
         self._lasts: dict[tuple[str, str], tuple[_Mark, JournalLine | None]] = {}
         self._joined: dict[str, tuple[tuple[_Part, ...], Sequence[JournalLine]]] = {}
@@ -89,25 +98,53 @@ class FileJournals:
         """Close the folders that were opened."""
         for one in self._open.values():
             one.close()
+        self._ended.close()
 
     def sessions(self, scope: Scope) -> Sequence[str]:
-        del scope  # nothing is put away yet
-        names = {name for folder in self._folders for name in self._list(folder)}
+        names = self._list_live()
+        if scope is Scope.ALL and (ended := self._ended.names()):
+            names |= {*ended, *self._list_live()}  # one may have come back in the meantime
         return sorted(name.removesuffix(SUFFIX) for name in names)
 
+    def _list_live(self) -> set[str]:
+        return {name for folder in self._folders for name in self._list(folder)}
+
     def read(self, session: str) -> Sequence[JournalLine]:
-        parts = tuple(self._read_on(folder, f"{session}{SUFFIX}") for folder in self._folders_of(session))
+        parts = self._read_parts(session)
         known, joined = self._joined.get(session, ((), ()))
         if len(parts) != len(known) or any(new is not old for new, old in zip(parts, known, strict=True)):
             joined = _join([line for part in parts for line in (*part.lines, *part.rest)])
             self._joined[session] = (parts, joined)
         return joined
 
+    def _read_parts(self, session: str) -> tuple[_Part, ...]:
+        """Read a journal in all folders; what was put away is only looked for if its beginning is missing."""
+        name, folders = f"{session}{SUFFIX}", self._folders_of(session)
+        parts = [self._read_on(folder, name) for folder in folders]
+        if folders and not any(_begins(part.lines) for part in parts):
+            if place := self._ended.find(name):
+                parts.append(self._read_on(place, name))
+            elif not any(part.size for part in parts):  # it may have come back in the meantime
+                parts = [self._read_on(folder, name) for folder in folders]
+        return tuple(parts)
+
+    def _folder(self, path: str) -> OpenFolder:
+        known = self._open.get(path)
+        return known.get(path) if known else self._ended.folder(path)
+
+    def _places_of(self, session: str) -> Sequence[str]:
+        """Return the folders that may hold a journal: those of live ones, or else where it was put away."""
+        name, folders = f"{session}{SUFFIX}", self._folders_of(session)
+        if not folders or self._is_live(name):
+            return folders
+        place = self._ended.find(name)
+        return (*folders, place) if place else folders
+
     def _read_on(self, folder: str, name: str) -> "_Part":
         """Read the lines added to a journal; read all of it if it changed in any other way."""
         before = self._parts.get((folder, name), _NOTHING)
         try:
-            opened = self._open[folder].get(folder)
+            opened = self._folder(folder)
             if _mark(opened.status(name)) == before.mark:
                 return before
             with opened.opened(name) as handle:
@@ -122,8 +159,8 @@ class FileJournals:
             mark,
             known.size + whole,
             (known.end + data[:whole])[-_SEEN:],
-            (*known.lines, *_lines(data[:whole])),
-            tuple(_lines(data[whole:])),
+            (*known.lines, *read_lines(data[:whole])),
+            tuple(read_lines(data[whole:])),
         )
         self._parts[folder, name] = part
         return part
@@ -131,12 +168,12 @@ class FileJournals:
     def last(self, session: str) -> JournalLine | None:
         """Return the line with the highest number: the last complete line of a file."""
         name = f"{session}{SUFFIX}"
-        lasts = [line for folder in self._folders_of(session) if (line := self._last_in(folder, name))]
+        lasts = [line for folder in self._places_of(session) if (line := self._last_in(folder, name))]
         return max(lasts, key=lambda line: line.seq, default=None)
 
     def _last_in(self, folder: str, name: str) -> JournalLine | None:
         try:
-            opened = self._open[folder].get(folder)
+            opened = self._folder(folder)
             mark = _mark(opened.status(name))
             known = self._lasts.get((folder, name))
             if known is None or known[0] != mark:
@@ -145,21 +182,27 @@ class FileJournals:
             return None
         return known[1]
 
-    def mentioning(self, scope: Scope, *texts: str) -> Sequence[str]:
-        del scope  # nothing is put away yet
-        wanted = [text.encode() for text in texts]
-        found = {
-            name
-            for folder in self._folders
-            for name in self._list(folder)
-            for data in [self._read(folder, name)]
-            if any(text in data for text in wanted)
-        }
+    def mentioning(self, scope: Scope, *texts: str, keys: Iterable[str] | None = None) -> Sequence[str]:
+        wanted = [text.encode("utf-8", "surrogatepass") for text in texts]
+        live = self._list_live()
+        found = {name for name in live if self._mentions(name, wanted)}
+        if (
+            scope is Scope.ALL
+            and texts
+            and (ended := self._ended.mentioning(texts, texts if keys is None else keys))
+        ):
+            found |= {*ended}
+        if scope is Scope.ALL and texts:  # one may have come back in the meantime
+            found |= {name for name in self._list_live() - live if self._mentions(name, wanted)}
         return sorted(name.removesuffix(SUFFIX) for name in found)
+
+    def _mentions(self, name: str, wanted: Collection[bytes]) -> bool:
+        parts = (self._read(folder, name) for folder in self._folders_of(name.removesuffix(SUFFIX)))
+        return any(text in data for data in parts for text in wanted)
 
     def _list(self, folder: str) -> list[str]:
         try:
-            found = [one.name for one in self._open[folder].renew(folder).scan() if _NAME.fullmatch(one.name)]
+            found = [one.name for one in self._open[folder].renew(folder).scan() if NAME.fullmatch(one.name)]
         except OSError:
             return []
         return [name for name in found if not self._is_ignored(folder, name)]
@@ -167,7 +210,7 @@ class FileJournals:
     def _folders_of(self, session: str) -> Sequence[str]:
         """Return the folders whose journal of a session is not ignored."""
         name = f"{session}{SUFFIX}"
-        if not _NAME.fullmatch(name):  # it may come from a line that somebody else wrote
+        if not NAME.fullmatch(name):  # it may come from a line that somebody else wrote
             return ()
         return [folder for folder in self._folders if not self._is_ignored(folder, name)]
 
@@ -191,22 +234,55 @@ class FileJournals:
         durable: bool = True,
     ) -> Sequence[JournalLine]:
         """Add lines in the first writable folder, while the journal is locked in all folders."""
+        wait = self._wait if alone else None
+        for _ in range(_TRIES):
+            self._take_back(session)
+            with self._locked(session, wait) as held:
+                if not self._is_away(session):  # otherwise it was put away before we had its lock
+                    return self._extend_locked(session, make, held, alone=alone, durable=durable)
+        with self._locked(session, wait) as held:  # it cannot be brought back here
+            return self._extend_locked(session, make, held, alone=alone, durable=durable)
+
+    def _take_back(self, session: str) -> None:
+        """Bring a journal back that was put away, before it grows."""
+        if self._is_away(session):
+            self._ended.take_back(f"{session}{SUFFIX}")
+
+    def _is_away(self, session: str) -> bool:
+        name = f"{session}{SUFFIX}"
+        return bool(self._folders_of(session)) and not self._is_live(name) and bool(self._ended.find(name))
+
+    def _is_live(self, name: str) -> bool:
+        return os.path.lexists(os.path.join(self._folders[0], name))
+
+    def _locked(self, session: str, wait: float | None) -> AbstractContextManager[Mapping[str, bool]]:
         name = f"{session}{SUFFIX}"
         roots = {os.path.join(folder, name): self._roots[folder] for folder in self._folders_of(session)}
-        with write.locked(roots, self._wait if alone else None, operations=self._ways) as held:
-            if alone and not all(held.values()):
-                message = f"the journal of {session} is in use, or cannot be locked here"
-                hint = "try again; nothing is lost, and the next session publishes it"
-                raise StorageError(message, hint=hint)
-            refused: StorageError | None = None
-            for folder in self._folders:
-                try:
-                    is_locked = held.get(os.path.join(folder, name), False)
-                    return self._extend(folder, session, make, is_locked=is_locked, durable=durable)
-                except UnsureError:  # the lines may be there: in another folder they would be there twice
-                    raise
-                except StorageError as error:
-                    refused = error
+        return write.locked(roots, wait, operations=self._ways)
+
+    def _extend_locked(
+        self,
+        session: str,
+        make: Callable[[int], Sequence[JournalLine]],
+        held: Mapping[str, bool],
+        *,
+        alone: bool,
+        durable: bool,
+    ) -> Sequence[JournalLine]:
+        name = f"{session}{SUFFIX}"
+        if alone and not all(held.values()):
+            message = f"the journal of {session} is in use, or cannot be locked here"
+            hint = "try again; nothing is lost, and the next session publishes it"
+            raise StorageError(message, hint=hint)
+        refused: StorageError | None = None
+        for folder in self._folders:
+            try:
+                is_locked = held.get(os.path.join(folder, name), False)
+                return self._extend(folder, session, make, is_locked=is_locked, durable=durable)
+            except UnsureError:  # the lines may be there: in another folder they would be there twice
+                raise
+            except StorageError as error:
+                refused = error
         raise refused or StorageError(
             "no folder in which to write a journal", hint="work in a folder that you can write to"
         )
@@ -228,10 +304,9 @@ class FileJournals:
         made: list[JournalLine] = []
 
         def make_lines(end: bytes) -> bytes:
+            others = (self._last_number(one, name) for one in self._places_of(session) if one != folder)
             # If the end holds no complete line, it is damaged, or the file is new.
-            last = _last(end) or _last(self._read(folder, name))
-            others = (_last(self._read(one, name)) for one in self._folders_of(session) if one != folder)
-            made.extend(make(max((last, *others)) + 1))
+            made.extend(make(max(_last(end) or self._last_number(folder, name), *others, 0) + 1))
             lines = b"".join(map(_encode, made))
             if self._size(folder, name) + len(lines) > read.JOURNAL:
                 hint = "End this session and start a new one."
@@ -243,20 +318,55 @@ class FileJournals:
         write.append(path, make_lines, local=True, is_locked=is_locked, operations=ways, root=root)
         return made
 
+    def _last_number(self, folder: str, name: str) -> int:
+        """Return the highest number at the end of a journal, or in all of it if its end has no line."""
+        # A journal that does not exist there has no number.
+        with suppress(OSError):
+            opened = self._folder(folder)
+            with opened.opened(name) as handle:
+                end = read.read_tail(handle, _END)
+            # A first line that was cut off is skipped like a damaged one.
+            return _last(end) or (_last(opened.read(name, read.JOURNAL)) if len(end) == _END else 0)
+        return 0
+
     def _size(self, folder: str, name: str) -> int:
         # If its status cannot be read, writing the journal fails later.
         with suppress(OSError):
-            return self._open[folder].get(folder).status(name).st_size
+            return self._folder(folder).status(name).st_size
         return 0
 
     def changed(self, session: str) -> int:
         times = [0]
-        for folder in self._folders_of(session):
+        for folder in self._places_of(session):
             # A folder without a journal of this session does not count.
             with suppress(OSError):
-                status = self._open[folder].get(folder).status(f"{session}{SUFFIX}")
-                times.append(status.st_mtime_ns)
+                times.append(self._folder(folder).status(f"{session}{SUFFIX}").st_mtime_ns)
         return max(times)
+
+    def put_away(self, session: str, seq: int) -> bool:
+        """Rename the file of an ended session, if it lies in the first folder alone and can be locked."""
+        name = f"{session}{SUFFIX}"
+        here = [one for one in self._folders_of(session) if os.path.lexists(os.path.join(one, name))]
+        if here != [*self._folders[:1]]:
+            return False
+        with write.locked(
+            {os.path.join(here[0], name): self._roots[here[0]]}, 0.0, operations=self._ways
+        ) as held:
+            data = self._read(here[0], name) if all(held.values()) else b""
+            month = self._ended.prepare(name, data) if _last(data[-_END:]) == seq else ""
+            if not month or self._ways.folder_handles:
+                return bool(month) and self._ended.put(name, month)
+        # Without folder handles, as on Windows, an open file cannot be renamed: it may grow before it is.
+        if not self._ended.put(name, month):
+            return False
+        if self._last_number(self._ended.find(name), name) != seq:
+            self._take_back(session)
+        return not self._is_live(name)
+
+
+def _begins(lines: Sequence[JournalLine]) -> bool:
+    """Return whether lines contain the beginning of a journal."""
+    return bool(lines) and lines[0].seq == 1 and lines[0].fact.kind == FactKind.START
 
 
 def _goes_on(handle: int, known: _Part) -> bool:
@@ -272,14 +382,16 @@ def _join(lines: list[JournalLine]) -> Sequence[JournalLine]:
     return list(dict.fromkeys(sorted(lines, key=lambda line: line.seq)))
 
 
-def _read_last(folder: read.OpenFolder, name: str) -> JournalLine | None:
+def _read_last(folder: OpenFolder, name: str) -> JournalLine | None:
     """Read the last complete line from the end of a file, or from all of it if the end has none."""
     with folder.opened(name) as handle:
         end = read.read_tail(handle, _TAIL)
     # A first line that was cut off is incomplete, and is skipped like a damaged one.
-    found = next(_lines(end, last_first=True), None)
+    found = next(read_lines(end, last_first=True), None)
     is_all = len(end) < _TAIL
-    return found if found or is_all else next(_lines(folder.read(name, read.JOURNAL), last_first=True), None)
+    return (
+        found if found or is_all else next(read_lines(folder.read(name, read.JOURNAL), last_first=True), None)
+    )
 
 
 def _encode(line: JournalLine) -> bytes:
@@ -300,9 +412,9 @@ def _last(data: bytes) -> int:
     not begin as ours do is always parsed.
     """
     seeming = [(_seq_of(line), line) for line in data.split(b"\n")]
-    others = _lines(b"\n".join(line for seq, line in seeming if not seq))
+    others = read_lines(b"\n".join(line for seq, line in seeming if not seq))
     ours = (line for _, line in sorted(seeming, reverse=True))
-    best = next((found.seq for line in ours for found in _lines(line)), 0)
+    best = next((found.seq for line in ours for found in read_lines(line)), 0)
     return max((best, *(line.seq for line in others)))
 
 
@@ -310,13 +422,3 @@ def _seq_of(line: bytes) -> int:
     start, _, number = line.partition(b",")[2][:_LONGEST].partition(b'"seq":')
     digits = number.partition(b",")[0]
     return int(digits) if not start and digits.isdigit() else 0
-
-
-def _lines(data: bytes, *, last_first: bool = False) -> Iterator[JournalLine]:
-    """Yield the complete lines; damaged or truncated lines are left out."""
-    lines = data.decode("utf-8", "replace").split("\n")
-    for line in reversed(lines) if last_first else lines:
-        if line.strip():
-            # A line that a crash truncated was never acknowledged; `passdown check` reports damaged lines.
-            with suppress(Malformed):
-                yield parse_line(line.rstrip("\r"))

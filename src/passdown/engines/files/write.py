@@ -346,6 +346,21 @@ def _exchange(
     raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
 
 
+def move(path: str, to: str, *, operations: FileOperations = HERE, root: FilePath) -> None:
+    """Give a file a free name in another folder, created if missing; after a power cut it has one of the two.
+
+    Raises a StorageError if it could not be moved, as on Windows while it is open.
+    """
+    with (
+        reporting(path),
+        read.parent_of(root, path, by_handle=operations.folder_handles) as (here, name),
+        _parent(to, root, local=True, operations=operations) as (there, new),
+    ):
+        if _regular(there, new, to) is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), to)
+        operations.rename(here.at(name), there.at(new), src_dir_fd=here.handle, dst_dir_fd=there.handle)
+
+
 def make_folder(
     path: FilePath, *, local: bool = True, operations: FileOperations = HERE, root: FilePath | None = None
 ) -> None:

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from passdown.core.facts import Fact, identify, identify_retracted, is_about, make_key
 from passdown.core.formats.journal import NOT_PUBLISHED, PublishedExtent
 from passdown.core.kinds import INHERITED, FactKind
-from passdown.core.merge.event_facts import EventFacts, all_retracted, is_retracted
+from passdown.core.merge.event_facts import EventFacts, EventRank, all_retracted, is_retracted
 from passdown.core.merge.merge import (
     Digest,
     Merged,
@@ -240,6 +240,16 @@ class MemoryIndex:
     def live(self, most: int) -> LiveEvents:
         dated = [(one.name, one.folder) for one in self._files() if "0" <= one.name < ":"]
         return LiveEvents(min(len(dated), most), max(dated, default=("", ""))[1])
+
+    def uncommitted_of(self, session: str) -> Sequence[str]:
+        left = {*self.uncommitted()}
+        held: dict[EventRank, list[str]] = {}
+        for one in self._files():
+            path = "/".join(filter(None, (one.folder, one.name)))
+            for source in one.sources:
+                if source.session == session:
+                    held.setdefault(source.rank, []).append(path)
+        return sorted(min(paths) for paths in held.values() if left.issuperset(paths))
 
     def note_committed(self, paths: Collection[str]) -> None:
         self._committed.update(one for one in self._marks() if one[0] in paths)

@@ -486,6 +486,10 @@ class SqliteIndex(StatedDatabase):
             newest = self._one("newest_live")
             return LiveEvents(len(self._all("list_live", most)), str(newest[0]) if newest else "")
 
+    def uncommitted_of(self, session: str) -> Sequence[str]:
+        rows = self._all("list_uncommitted_of", session)
+        return sorted(str(path).removeprefix("/") for (path,) in rows)
+
     def note_committed(self, paths: Collection[str]) -> None:
         """Record that these files are committed; if the cache cannot be written, they are looked up again."""
         with suppress(CacheError), self.changing():

@@ -37,6 +37,11 @@ SELECT 1 FROM files INDEXED BY files_live WHERE name >= '0' AND name < ':' LIMIT
 SELECT folder FROM files INDEXED BY files_live WHERE name >= '0' AND name < ':'
 ORDER BY name DESC, folder DESC LIMIT 1;
 
+-- name: list_uncommitted_of
+SELECT min(files.folder || '/' || files.name)
+FROM sources JOIN holds ON holds.source = sources.id JOIN files ON files.id = holds.file
+WHERE sources.session = ? GROUP BY sources.id HAVING max(files.committed) = 0;
+
 -- name: set_committed
 UPDATE files SET committed = 1 WHERE folder = ? AND name = ?;
 

@@ -27,10 +27,11 @@ from passdown.core.formats.addressed_handoffs import (
     render_addressed_handoff,
 )
 from passdown.core.formats.journal import Scope
-from passdown.core.ids import name_file
+from passdown.core.ids import fold_nickname, name_file
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.project.metrics import Metric, MetricKind
+from passdown.core.sessions.journal_keys import nickname_key
 from passdown.core.sessions.secrets import redact, redact_all
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, StorageError, UsageError
@@ -38,7 +39,7 @@ from passdown.records import record, replace
 from passdown.services.coordination.mail import acknowledge_mail, deliver
 from passdown.services.coordination.membership import join_project
 from passdown.services.operations.operations import make_id
-from passdown.services.sessions.journals import read_accounts, read_before
+from passdown.services.sessions.journals import fold_all, read_before
 from passdown.services.sessions.liveness import is_called, is_live
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
@@ -112,7 +113,7 @@ def create_addressed(
 
     Nothing is overwritten. Where sessions coordinate, it is also sent as a message with the same id.
     """
-    accounts = read_accounts(workspace, Scope.ALL)
+    accounts = _list_addressees(workspace, request.to)
     to, addressee = _find_addressee(workspace, account, accounts, request.to)
     now = workspace.now()
     content = redact(compose_content(request.pattern, request.text, account))
@@ -152,10 +153,18 @@ def leave_message(
 
     Returns None unless it is for one session that is known on this machine: a file would reach nobody else.
     """
-    others = [one for one in read_accounts(workspace, Scope.ALL) if one.session != account.session]
+    others = [one for one in _list_addressees(workspace, to) if one.session != account.session]
     if not any(is_called(one, to) or nickname_of(one).casefold() == to.casefold() for one in others):
         return None
     return create_addressed(workspace, account, AddressedRequest(to=to, text=text), checkouts)
+
+
+def _list_addressees(workspace: Workspace, to: str) -> Sequence[Account]:
+    """Return the sessions that may have a name: all live ones, and of the others those found by it."""
+    to = to.strip()
+    texts = dict.fromkeys((to, to.casefold(), fold_nickname(to)))
+    named = workspace.journals.mentioning(Scope.ALL, *texts, keys=[to, nickname_key(to)])
+    return fold_all(workspace, {*workspace.journals.sessions(Scope.LIVE), *named})
 
 
 def _find_addressee(

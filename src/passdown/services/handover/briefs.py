@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, Final
 
 from passdown.core.briefs.brief_frame import BriefFrame
@@ -32,7 +33,7 @@ from passdown.core.briefs.brief_input import (
 )
 from passdown.core.briefs.briefs import Brief, pack_brief
 from passdown.core.briefs.budgets import Budget
-from passdown.core.facts import Fact, is_about, tell
+from passdown.core.facts import Fact, identify, is_about, tell
 from passdown.core.fold import Table, Tables
 from passdown.core.formats.events import Event
 from passdown.core.formats.journal import JournalLine, Scope, facts_of
@@ -41,6 +42,7 @@ from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import EventFacts, EventRank, source_of
 from passdown.core.merge.merge import Digest
 from passdown.core.merge.ranks import limit_of
+from passdown.core.sessions.journal_keys import settled_key
 from passdown.core.sessions.session_facts import Account
 from passdown.core.sessions.track_lines import find_last_track
 from passdown.core.sessions.unpublished import list_unpublished
@@ -162,9 +164,9 @@ class _BriefReader:
         digest = self._of_track(self._index, add_facts(self.digest(limit), near))
         aim = self.aim()
         aim = aim._replace(is_over=self._is_over(aim))
-        mentioning = self._workspace.journals.mentioning(Scope.ALL, *_SETTLING)
-        settled = [fact for name in mentioning for fact in list_retractions(name, self._lines(name))]
-        gathered = gather(digest, self._elsewhere(), self._waiting(digest), settled, self._unpublished)
+        elsewhere, waiting = [*self._elsewhere()], [*self._waiting(digest)]
+        settled = self._find_settled(chain(facts_in(digest), elsewhere, waiting, self._unpublished))
+        gathered = gather(digest, elsewhere, waiting, settled, self._unpublished)
         tables, contested = gathered.without_replaced(lambda key: self._name_in_force(key, digest))
         tables[FactKind.FEEDBACK] = self._with_loops(tables[FactKind.FEEDBACK], settled)
         tables[FactKind.FILE] = without_own_files(self._workspace, tables[FactKind.FILE])
@@ -190,6 +192,12 @@ class _BriefReader:
             contested=contested,
             nearby=judge_near(near, tables),
         )
+
+    def _find_settled(self, facts: Iterable[Fact]) -> Sequence[Fact]:
+        """Return what journals retract and answer; of those put away, only what concerns these facts."""
+        keys = (settled_key(identify(fact)) for fact in chain(facts, self._list_loops()))
+        mentioning = self._workspace.journals.mentioning(Scope.ALL, *_SETTLING, keys=keys)
+        return [fact for name in mentioning for fact in list_retractions(name, self._lines(name))]
 
     def _chain(self) -> Sequence[Account]:
         """Return the session and those it continues, nearest first; a fresh session continues none (C53)."""
@@ -448,6 +456,14 @@ class _BriefReader:
         last = [place for place in self._index.places(limit=_AHEAD) if place.ranked_at > self._until]
         for place, event in self._read_events(place for place in last if not place.is_retracted):
             yield from source_of(event, place.rank).facts[:_AHEAD]
+
+    def _list_loops(self) -> Iterator[Fact]:
+        """Yield the feedback in loop ledgers here."""
+        workspace = self._workspace
+        if workspace.documents.is_folder(workspace.settings.paths.loops):
+            from passdown.services.sessions.loop_feedback import list_feedback  # few projects have any
+
+            yield from list_feedback(workspace)
 
     def _with_loops(self, known: Table, settled: Iterable[Fact]) -> Table:
         """Add open feedback from loop ledgers here, and leave out what they show to be settled (C105)."""

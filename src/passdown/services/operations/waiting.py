@@ -10,6 +10,7 @@ from passdown.core.formats.journal import Scope
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.safe_text import one_line
+from passdown.core.sessions.journal_keys import OPERATIONS
 from passdown.core.work.operations import SharedOperation, plan_replay
 from passdown.errors import StorageError, UsageError
 from passdown.services.operations.operations import read_recorded
@@ -51,7 +52,7 @@ def read_all(workspace: Workspace) -> Sequence[SharedOperation]:
     """Return all operations of all journals."""
     return [
         one
-        for session in workspace.journals.mentioning(Scope.ALL, _KIND)
+        for session in workspace.journals.mentioning(Scope.ALL, _KIND, keys=[OPERATIONS])
         for one in read_recorded(workspace, session)
     ]
 

@@ -10,7 +10,6 @@ from typing import Annotated, Final
 from passdown import layout
 from passdown.core.facts import Provenance, may_leave
 from passdown.core.formats.archives import archive_file_name, render_archive
-from passdown.core.formats.journal import Scope
 from passdown.core.formats.ledgers import Ledger, parse_ledger, render_ledger
 from passdown.core.kinds import FactKind
 from passdown.core.paths import normal_path
@@ -31,7 +30,7 @@ from passdown.errors import FormatError, StorageError
 from passdown.ports.documents import Documents
 from passdown.records import record, replace
 from passdown.services.sessions.foreign_documents import publish_ledger
-from passdown.services.sessions.journals import append_fact, only_of_track, read_account, read_accounts
+from passdown.services.sessions.journals import append_fact, list_labelled, only_of_track, read_account
 from passdown.services.sessions.ledgers import (
     LedgerReading,
     OpenedLedger,
@@ -141,18 +140,13 @@ def archive_stale(workspace: Workspace, live: Collection[str] = ()) -> Sequence[
     Ledgers stay if they cannot be read, or if their record cannot be written now. A ledger that git tracks
     and that has no journal on this machine is somebody's document, and stays too.
     """
-    accounts = {
-        (account.label, account.start.ledger): account for account in read_accounts(workspace, Scope.ALL)
-    }
     archived: list[ArchivedLedger] = []
     folder = workspace.settings.paths.ledgers
     for path in list(workspace.documents.list(folder)):
         found = _read(workspace, path) if path.endswith(f"/{layout.LEDGER}") else None
         if found is None:
             continue
-        account = accounts.get((found.ledger.session_id or "", path), Account())
-        if account.start.checkout != workspace.root:
-            account = Account()
+        account = _find_owner(workspace, found.ledger.session_id or "", path)
         trigger = "" if account.session in live else _judge(workspace, found.ledger, account)
         # What cannot be archived now is archived at the next start.
         with suppress(StorageError):
@@ -161,6 +155,13 @@ def archive_stale(workspace: Workspace, live: Collection[str] = ()) -> Sequence[
             elif trigger and not workspace.tracking.tracked(folder).holds(path):
                 archived.append(_archive_foreign(workspace, path, found))
     return archived
+
+
+def _find_owner(workspace: Workspace, label: str, path: str) -> Account:
+    """Return the newest session of this checkout with an id and a ledger; an empty account without one."""
+    known = list_labelled(workspace, label) if label else ()
+    named = [one for one in known if one.start.ledger == path]
+    return named[-1] if named and named[-1].start.checkout == workspace.root else Account()
 
 
 def _judge(workspace: Workspace, ledger: Ledger, account: Account) -> str:

@@ -13,6 +13,8 @@ from passdown.core.statements import carry
 from passdown.errors import UsageError
 from passdown.services.workspace.workspaces import Workspace
 
+KEPT_LIVE: Final = 50
+"""How many of the journals that grew last are never put away (C129)."""
 _CHAIN: Final = 20
 
 
@@ -43,6 +45,14 @@ def read_labelled(workspace: Workspace, label: str | None) -> Account:
     found = (read_account(workspace, one) for one in workspace.journals.mentioning(Scope.ALL, label))
     named = [(one.ended_at is None, one.started_at, one.session) for one in found if one.start.name == label]
     return read_account(workspace, max(named)[-1]) if named else Account()
+
+
+def list_labelled(workspace: Workspace, label: str) -> Sequence[Account]:
+    """Return the sessions with this id in their ledgers, in the order in which they began."""
+    if is_id(label) and (account := read_account(workspace, label)).started_at is not None:
+        return [account] if account.label == label else []
+    found = fold_all(workspace, workspace.journals.mentioning(Scope.ALL, label))
+    return [one for one in found if one.label == label]
 
 
 def read_accounts(workspace: Workspace, scope: Scope) -> Sequence[Account]:

@@ -8,7 +8,7 @@
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Annotated, Final, NamedTuple, cast
@@ -213,18 +213,20 @@ def _load(workspace: Workspace) -> LoopReadings:
         return LoopReadings()
 
 
+def list_feedback(workspace: Workspace) -> Iterator[Fact]:
+    """Yield the feedback in the loop ledgers that no turn names, whether it was recorded or not."""
+    readings, now = read_loops(workspace), workspace.now()
+    for item in readings.items:
+        if not item.is_named:
+            at = item.at or parse_instant(readings.recorded.get(item.text, "")) or now
+            yield Fact(_KIND, item.text, min(at, now), PERSON, provenance=Provenance.OBSERVED)
+
+
 def add_waiting(workspace: Workspace, known: Table, settled: Iterable[Fact]) -> Table:
     """Add open feedback from the loop ledgers, and leave out what they show to be settled (C105)."""
-    readings = read_loops(workspace)
-    over = readings.find_over([fact.text for fact in known.values()])
+    over = read_loops(workspace).find_over([fact.text for fact in known.values()])
     kept = {key: fact for key, fact in known.items() if fact.text not in over}
-    now = workspace.now()
-    found: dict[str, Fact] = {}
-    for item in readings.items:
-        if not item.is_named:  # open, whether it was recorded or not
-            at = item.at or parse_instant(readings.recorded.get(item.text, "")) or now
-            fact = Fact(_KIND, item.text, min(at, now), PERSON, provenance=Provenance.OBSERVED)
-            found[identify(fact)] = fact
+    found = {identify(fact): fact for fact in list_feedback(workspace)}
     answered = {identify_retracted(fact) for fact in settled if fact.key == FactKind.FEEDBACK}
     new = {key: fact for key, fact in found.items() if key not in kept and key not in answered}
     ended = workspace.index.retracted(_KIND, [fact.text for fact in new.values()])
