@@ -1,6 +1,5 @@
 """Opens the caches of a checkout and the indexes in them."""
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from passdown import layout
+from passdown.core.digests import sha256
 from passdown.engines.files import read, write
 from passdown.engines.sqlite.database import PARTS
 from passdown.errors import StorageError
@@ -96,5 +96,5 @@ def cache_folders(place: CachePlace) -> Iterator[Path]:
 
 def cache_name(root: Path, what: str) -> str:
     """Return the file name of a cache, different for each checkout, because all share git's folder."""
-    digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
+    digest = sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
     return f"{what}-{digest[:12]}.sqlite"

@@ -6,12 +6,12 @@ the hash of its content and never changes. It is JSON, not Markdown, so that git
 renamed event.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable
 from datetime import date
 from typing import Final, NamedTuple, cast
 
+from passdown.core.digests import sha256
 from passdown.core.json_text import dump
 from passdown.core.merge.event_facts import ID_SIZE, EventFacts, parse_event_facts
 
@@ -42,7 +42,7 @@ def is_rollup(name: str) -> bool:
 
 def name_rollup(text: str) -> str:
     """Return the file name of a rollup, based on its content."""
-    return f"{_PREFIX}{hashlib.sha256(text.encode()).hexdigest()[:ID_SIZE]}{_SUFFIX}"
+    return f"{_PREFIX}{sha256(text.encode()).hexdigest()[:ID_SIZE]}{_SUFFIX}"
 
 
 def render_rollup(day: date, members: Iterable[tuple[RollupMember, EventFacts]]) -> str:

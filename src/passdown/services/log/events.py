@@ -1,11 +1,11 @@
 """Write events, and bring an index up to date with the log."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
+from passdown.core.digests import sha256
 from passdown.core.formats.events import Event, render_event
 from passdown.core.formats.journal import NOT_PUBLISHED, PublishedExtent
 from passdown.core.formats.origins import parse_origins
@@ -228,4 +228,4 @@ def read_sources(log: EventLog) -> Iterator[EventFacts]:
 def name_event(event: Event) -> Event:
     """Return an event with the id computed from its content."""
     text = render_event(replace(event, id=None, source=None))
-    return replace(event, id=f"ev-{hashlib.sha256(text.encode()).hexdigest()[:ID_SIZE]}", source=None)
+    return replace(event, id=f"ev-{sha256(text.encode()).hexdigest()[:ID_SIZE]}", source=None)

@@ -1,11 +1,11 @@
 """Locate, render and write the view, and judge whether the existing one is current."""
 
-import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown import __version__, layout
+from passdown.core.digests import sha256
 from passdown.core.formats.view_footer import ViewOwner, check_footer, find_view_owner
 from passdown.core.formats.view_location import RENDERER, ViewLocation, ViewPolicy, locate_view
 from passdown.errors import PassdownError, StorageError
@@ -188,4 +188,4 @@ def find_legacy(workspace: "Workspace") -> str:
 
 
 def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data).hexdigest()
