@@ -41,7 +41,7 @@ def make_project(folder: Path, size: Size, program: Path, environment: Mapping[s
         _run(folder, environment, "git", "config", name, value)
     (folder / layout.SETTINGS).write_text("", encoding="utf-8")
     write_events(folder, size.events)
-    for path in ("held", "src"):
+    for path in ("part0", "src"):
         (folder / path).mkdir()
         (folder / path / "0.py").write_text("pass\n", encoding="utf-8")
     _run(folder, environment, "git", "add", "-A")

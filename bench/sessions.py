@@ -67,7 +67,7 @@ class Sessions:
         for verb in VERBS:
             yield self._verb(number, *verb)
         held = {"hook_event_name": "PreToolUse", "tool_name": "Edit"}
-        edit = {"tool_input": {"file_path": str(self._project / "held" / "1.py")}}
+        edit = {"tool_input": {"file_path": str(self._project / "part0" / "1.py")}}
         yield self._hook(number, "edit of a held file", **held, **edit)
         edit = {"tool_input": {"file_path": str(self._project / "free.py")}}
         yield self._hook(number, "edit of a free file", **held, **edit)

@@ -151,7 +151,8 @@ def write_view(documents: "Documents", path: str, text: str, runtime: str) -> Wr
     """
     data = text.encode()
     there = read_view(documents, path)
-    before = _judge(there, _hash(data)) if there is not None else ViewState.MISSING
+    is_blank = there is None or not there.strip(b"\0")  # a power cut may leave an empty file
+    before = ViewState.MISSING if there is None or is_blank else _judge(there, _hash(data))
     kept = ""
     if before is ViewState.CURRENT:
         return WrittenView(path, before, kept)
@@ -165,7 +166,8 @@ def write_view(documents: "Documents", path: str, text: str, runtime: str) -> Wr
     is_local = path.startswith(f"{runtime}/")
     if is_local:
         ignore_folder(documents, runtime)
-    documents.replace(path, data, local=is_local)
+    # The local one is made again from the events (ADR 0042).
+    documents.replace(path, data, local=is_local, durable=not is_local)
     return WrittenView(path, before, kept)
 
 

@@ -181,9 +181,9 @@ def _archive_foreign(workspace: Workspace, path: str, found: _Found) -> Archived
 
 
 def _remove(workspace: Workspace, path: str, found: _Found) -> bool:
-    """Remove an archived ledger; if that fails, it stays and nothing is lost."""
+    """Remove an archived ledger; if it stays, or a power cut brings it back, the next start does it again."""
     try:
-        return workspace.documents.remove(path, found.data, kept=True)
+        return workspace.documents.remove(path, found.data, kept=True, durable=False)
     except StorageError:
         return False
 

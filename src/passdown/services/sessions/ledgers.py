@@ -381,7 +381,11 @@ def _write(workspace: Workspace, account: Account, reading: LedgerReading) -> tu
     try:
         if text != reading.text:
             ignore_folder(documents, paths.ledgers)
-            documents.replace(account.start.ledger, text.encode(), local=True, expected=reading.text.encode())
+            # Nobody has written into a new one: it can be made again from the journal (ADR 0042).
+            durable, before = bool(reading.text), reading.text.encode()
+            documents.replace(
+                account.start.ledger, text.encode(), local=True, expected=before, durable=durable
+            )
             for edit in filter(
                 None, (find_mode_edit(reading.ledger, account), find_second_now(reading.ledger))
             ):

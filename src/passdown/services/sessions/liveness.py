@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
+from passdown.core.ids import is_id
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import is_older
 from passdown.errors import SeveralSessionsError, UnknownSessionError, UsageError
 from passdown.records import replace
-from passdown.services.sessions.journals import read_account, read_accounts, read_open
+from passdown.services.sessions.journals import read_account, read_open
 from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 STALE_AFTER: Final = timedelta(minutes=10)
@@ -110,11 +111,17 @@ def _find_named(workspace: Workspace, accounts: Sequence[Account], wanted: str) 
     """Return a session by its id, its agent or an id of its host; an ended session is not reopened."""
     if found := _find_told(accounts, [wanted]):
         return found
-    if any(is_called(account, wanted) for account in read_accounts(workspace)):
+    if is_known(workspace, wanted):
         raise UsageError(f"session {wanted} has ended", hint="run `passdown start` to start another")
     raise UnknownSessionError(
         f"there is no session {wanted}", hint="run `passdown status` to see the sessions"
     )
+
+
+def is_known(workspace: Workspace, name: str) -> bool:
+    """Return whether any session has or had a name; only journals that contain it are parsed."""
+    is_own = is_id(name) and read_account(workspace, name).started_at is not None
+    return is_own or find_called(workspace, name) is not None
 
 
 def find_called(workspace: Workspace, name: str) -> Account | None:
