@@ -159,7 +159,7 @@ def test_a_start_after_a_crash_publishes_it_in_three_writes_and_renders_one_ledg
     with agent(project, "third") as third:
         found = third.hook("SessionStart", source="startup")
 
-    # Event, record and, after the answer, the committed view: the file and its folder each. The end in the old
+    # Event, record and, after the answer, the view: the file and its folder each. The end in the old
     # journal; the new journal and its folder.
     assert found.syncs == 9
     assert found.ledgers == 2
