@@ -32,6 +32,7 @@ class Size(NamedTuple):
 
 SMALL: Final = Size("day 1", 5, 100, 10, 10)
 LARGE: Final = Size("a year", 4_000, 100_000, 10_000, 1_000)
+CI_SIZE: Final = Size("a month", 400, 2_000, 1_000, 100)
 
 
 def make_project(folder: Path, size: Size, program: Path, environment: Mapping[str, str]) -> Path:

@@ -151,7 +151,9 @@ def _rows(size: str, times: Mapping[str, Mapping[str, Sequence[float]]]) -> Iter
     if size != SMALL.name:
         for name in mine:
             grown = (min(mine[name]) / floor) / (min(base[name]) / min(base["P"]))
-            yield Row(part="sessions", name=f"{name}, to {SMALL.name}", value=grown, unit="ms", ratio=grown)
+            row = f"{name}, to {SMALL.name}"
+            budget = BUDGETS["sessions"]["to day 1"]
+            yield Row(part="sessions", name=row, value=grown, unit="ms", ratio=grown, budget=budget)
 
 
 def _budget(name: str) -> Budget | None:
