@@ -24,7 +24,8 @@ _A_DAY: Final = 50
 _RECORDED: Final = Path(__file__).resolve().parent.parent / "tests/hosts/recordings/claude-code-work"
 _NUMBERS: Final = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)"
 _TASK: Final = "'local', 't-' || n.i, 'Do it.', '', 2, '', 'open', '', '', 0, 0, n.i + 100"
-_LEASE: Final = "'local', 'path', 'held/' || n.i || '.py', ?, n.i + 1000000, 86400.0, ?, 0, '', NULL, 0"
+_PLACE: Final = "'part' || (n.i / 50) || '/' || n.i || '.py'"
+_LEASE: Final = f"'local', 'path', {_PLACE}, ?, n.i + 1000000, 86400.0, ?, 0, '', NULL, 0"
 _MEMBER: Final = "'local', ?, 'claude-bbbbbbbb', '', 'default', 'any', ?, 0, ?, NULL, ''"
 _ENDED: Final = "'local', 's-' || n.i, 'claude-' || n.i, '', 'default', 'any', '', 0, ?, ?, ''"
 

@@ -56,7 +56,19 @@ BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = MappingProxyType(
             "end": Budget(aim=8, allowed=15, limited_by=_LOADING),
             "slowest, to 250 ms": Budget(aim=1, allowed=2),
         },
-        "sessions": {},
+        "sessions": {
+            "start": Budget(aim=12, allowed=30, limited_by=f"{_LOADING}, and the brief"),
+            "turn end": Budget(aim=7, allowed=20, limited_by=_LOADING),
+            "turn end with event, view and commit": Budget(aim=15, allowed=30, limited_by=_LOADING),
+            "decide": Budget(aim=7, allowed=16, limited_by=_LOADING),
+            "note": Budget(aim=7, allowed=16, limited_by=_LOADING),
+            "end": Budget(aim=20, allowed=40, limited_by=f"{_LOADING}, and seven git processes"),
+            "edit of a held file": Budget(
+                aim=3, allowed=20, limited_by="a refusal names the holder, which takes what a verb loads"
+            ),
+            "edit of a free file": Budget(aim=3, allowed=4),
+            "to day 1": Budget(aim=1.3, allowed=2, limited_by="see each thing's own row"),
+        },
         "events": {
             "read_event": Budget(aim=5, allowed=3.9, at_least=True),
             "parse_event": Budget(aim=3, allowed=2.4, at_least=True),

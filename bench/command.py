@@ -1,9 +1,9 @@
 """Measure, and print a table of ratios with their trend against the recorded ones.
 
-    bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [coordination] [search]
+    bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [sessions] [coordination] [search]
               [transcripts] [--ci] [--json FILE] [--save] [--strict]
 
-With --ci logs, commits, coordination and search are smaller; .ci/nightly measures them whole.
+With --ci logs, commits, sessions, coordination and search are smaller; .ci/nightly measures them whole.
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run. A busy
 machine moves them, too: a run fails when a size misses its budget, and for a time only with --strict.
 """
@@ -22,6 +22,7 @@ from bench.coordination import CI, measure_coordination
 from bench.events import measure_events
 from bench.hooks import measure_hooks
 from bench.logs import measure_logs
+from bench.projects import CI_SIZE
 from bench.rows import Row, render_json, render_table
 from bench.search import CI_COUNT, measure_search
 from bench.sessions import measure_sessions
@@ -49,6 +50,7 @@ _PARTS_OF_CI: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
         "commits": partial(measure_commits, is_ci=True),
         "coordination": partial(measure_coordination, CI),
         "search": partial(measure_search, CI_COUNT),
+        "sessions": partial(measure_sessions, 3, CI_SIZE),
     }
 )
 RESULTS: Final = Path(__file__).resolve().parent / "results" / "ratios.json"

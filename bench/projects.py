@@ -32,6 +32,7 @@ class Size(NamedTuple):
 
 SMALL: Final = Size("day 1", 5, 100, 10, 10)
 LARGE: Final = Size("a year", 4_000, 100_000, 10_000, 1_000)
+CI_SIZE: Final = Size("a month", 400, 2_000, 1_000, 100)
 
 
 def make_project(folder: Path, size: Size, program: Path, environment: Mapping[str, str]) -> Path:
@@ -41,7 +42,7 @@ def make_project(folder: Path, size: Size, program: Path, environment: Mapping[s
         _run(folder, environment, "git", "config", name, value)
     (folder / layout.SETTINGS).write_text("", encoding="utf-8")
     write_events(folder, size.events)
-    for path in ("held", "src"):
+    for path in ("part0", "src"):
         (folder / path).mkdir()
         (folder / path / "0.py").write_text("pass\n", encoding="utf-8")
     _run(folder, environment, "git", "add", "-A")

@@ -67,7 +67,7 @@ class Sessions:
         for verb in VERBS:
             yield self._verb(number, *verb)
         held = {"hook_event_name": "PreToolUse", "tool_name": "Edit"}
-        edit = {"tool_input": {"file_path": str(self._project / "held" / "1.py")}}
+        edit = {"tool_input": {"file_path": str(self._project / "part0" / "1.py")}}
         yield self._hook(number, "edit of a held file", **held, **edit)
         edit = {"tool_input": {"file_path": str(self._project / "free.py")}}
         yield self._hook(number, "edit of a free file", **held, **edit)
@@ -151,7 +151,9 @@ def _rows(size: str, times: Mapping[str, Mapping[str, Sequence[float]]]) -> Iter
     if size != SMALL.name:
         for name in mine:
             grown = (min(mine[name]) / floor) / (min(base[name]) / min(base["P"]))
-            yield Row(part="sessions", name=f"{name}, to {SMALL.name}", value=grown, unit="ms", ratio=grown)
+            row = f"{name}, to {SMALL.name}"
+            budget = BUDGETS["sessions"]["to day 1"]
+            yield Row(part="sessions", name=row, value=grown, unit="ms", ratio=grown, budget=budget)
 
 
 def _budget(name: str) -> Budget | None:

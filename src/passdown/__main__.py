@@ -1,8 +1,6 @@
 """`python -m passdown` is `passdown`."""
 
-import sys
-
-from passdown.faces.cli.main import main
+from passdown.faces.cli.main import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

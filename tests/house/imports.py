@@ -9,7 +9,17 @@ from tests.house.tree import Finding, Module, imports, inside
 ROOM_ORDER = MappingProxyType(
     {
         "core": (
-            *("lazy_regex", "paths", "problems", "safe_text", "times", "ids", "git_hash", "json_text"),
+            *(
+                "lazy_regex",
+                "paths",
+                "problems",
+                "safe_text",
+                "times",
+                "ids",
+                "git_hash",
+                "digests",
+                "json_text",
+            ),
             *(
                 "kinds",
                 "shell_commands",

@@ -21,7 +21,7 @@ from tests.house.tree import (
 
 PURE_MODULES = words(
     "__future__ re datetime enum typing collections collections.abc functools itertools "
-    "hashlib json json.decoder unicodedata types textwrap string difflib "
+    "hashlib _sha2 _sha256 json json.decoder unicodedata types textwrap string difflib "
     "zlib binascii math bisect operator tomllib"
 )
 MAX_PORT_METHODS = 10

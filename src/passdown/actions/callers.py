@@ -4,6 +4,8 @@ Actions do not read the environment, the terminal or the current folder; here th
 session.
 """
 
+from __future__ import annotations  # compiled types would take a tenth of the time to load a verb
+
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -54,7 +56,7 @@ class CallEnvironment:
         _ignore
     )
     record_metrics: Annotated[
-        "Callable[[str, Iterable[Metric]], bool]", "Records metrics; returns whether that worked."
+        Callable[[str, Iterable[Metric]], bool], "Records metrics; returns whether that worked."
     ] = lambda _root, _metrics: False
 
 
@@ -96,7 +98,7 @@ class Caller:
             record_metrics=partial(around.record_metrics, root),
         )
 
-    def without_cache(self) -> "Caller":
+    def without_cache(self) -> Caller:
         """Return the same caller with a workspace that does not use its cache."""
         limits = self.around.limits._replace(is_cached=False)
         self.workspace.close()
@@ -116,7 +118,7 @@ class Caller:
 
 
 def open_caller(
-    around: CallEnvironment, session: str = "", verb: "VerbRun | None" = None, root: Path | None = None
+    around: CallEnvironment, session: str = "", verb: VerbRun | None = None, root: Path | None = None
 ) -> Caller:
     """Open the project of the caller's folder; warnings about its settings are the first notices.
 
@@ -181,7 +183,7 @@ def ask(action: Callable[[Caller, Request], Result], caller: Caller, request: Re
     return Answered(result, caller.notices, caller.after, caller.close)
 
 
-def find_host(name: str, payload: Mapping[str, object], variables: Mapping[str, str]) -> "Host":
+def find_host(name: str, payload: Mapping[str, object], variables: Mapping[str, str]) -> Host:
     """Find the host that was named, or guess it from its payload and from the environment."""
     hosts = open_hosts()
     return hosts.find(name) if name else hosts.guess(payload, variables)
@@ -190,7 +192,7 @@ def find_host(name: str, payload: Mapping[str, object], variables: Mapping[str, 
 # --- the session of the caller --------------------------------------------------------------------
 
 
-def find_running(caller: Caller) -> "Account | None":
+def find_running(caller: Caller) -> Account | None:
     """Find the session that the caller means; return None if none is running.
 
     If the host's own session is not known yet, for example because its hooks are not trusted yet, no other
@@ -223,7 +225,7 @@ def find_new_id(caller: Caller) -> str:
     return "" if find_called(caller.workspace, name) else name
 
 
-def find_ready(caller: Caller) -> "Account | None":
+def find_ready(caller: Caller) -> Account | None:
     """Find the session that the caller means, and make it ready for a command; None if none is running.
 
     Interrupted commands are finished first (C142), and what the session claimed or closed while the engine
@@ -243,7 +245,7 @@ def find_ready(caller: Caller) -> "Account | None":
     return found
 
 
-def need_session(caller: Caller) -> "Account":
+def need_session(caller: Caller) -> Account:
     """Find the session that the caller means; start one if none runs, or the environment names a new one.
 
     Only `start` makes a session that the caller names (C161).
@@ -267,7 +269,7 @@ def need_session(caller: Caller) -> "Account":
     return account
 
 
-def name_session(caller: Caller, asked: "StartRequest") -> "StartRequest":
+def name_session(caller: Caller, asked: StartRequest) -> StartRequest:
     """Return the start request, with the session that the caller's environment names, if any."""
     host = open_hosts().find_caller(caller.around.variables)
     if host is not None:
@@ -276,13 +278,13 @@ def name_session(caller: Caller, asked: "StartRequest") -> "StartRequest":
     return replace(asked, host_session=given, is_named=bool(given))
 
 
-def find_or_begin(caller: Caller) -> "Account | None":
+def find_or_begin(caller: Caller) -> Account | None:
     """Find the session that the caller means; start it if the environment names one that is not known."""
     is_named = caller.session or find_new_id(caller) or open_hosts().find_caller(caller.around.variables)
     return need_session(caller) if is_named else find_running(caller)
 
 
-def find_hosted(caller: Caller) -> "Account | None":
+def find_hosted(caller: Caller) -> Account | None:
     """Find the session with a host's own id; return None if it is not running."""
     from passdown.services.sessions.liveness import find_session  # not all need a session
 
@@ -292,7 +294,7 @@ def find_hosted(caller: Caller) -> "Account | None":
         return None
 
 
-def ask_engine(caller: Caller, act: "Callable[[Coordination], None]") -> str:
+def ask_engine(caller: Caller, act: Callable[[Coordination], None]) -> str:
     """Use the coordination engine, if sessions coordinate here; return what went wrong (C86)."""
     try:
         if (found := caller.workspace.find_coordination()) is not None:
@@ -308,7 +310,7 @@ def ask_engine(caller: Caller, act: "Callable[[Coordination], None]") -> str:
 # --- the person -----------------------------------------------------------------------------------
 
 
-def find_person(caller: Caller) -> "CommandCaller":
+def find_person(caller: Caller) -> CommandCaller:
     """Return whether the caller is a person, and if not, why (C122).
 
     Only this function collects the signs from which `core.hosts.persons` decides.
@@ -339,7 +341,7 @@ def name_hosts() -> tuple[tuple[str, ...], tuple[str, ...]]:
 # --- shared by actions -------------------------------------------------------------------------------
 
 
-def note_ledger_update(caller: Caller, update: "LedgerUpdate") -> None:
+def note_ledger_update(caller: Caller, update: LedgerUpdate) -> None:
     """Add notices about manual edits and problems found while the ledger was updated."""
     ledger = update.account.start.ledger
     if update.edits:

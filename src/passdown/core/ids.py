@@ -1,11 +1,11 @@
 """Ids: the form of our ids, safe file names for foreign ids, and ids derived from content."""
 
-import hashlib
 import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Final, NewType
 
+from passdown.core.digests import sha256
 from passdown.core.lazy_regex import pattern
 from passdown.core.times import parse_instant, render_file_stamp
 from passdown.errors import FormatError
@@ -183,7 +183,7 @@ def _is_lost(character: str) -> bool:
 
 def _hash(text: str) -> str:
     """Hash text as UTF-8; halves of surrogate pairs, which file names can contain, are included."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _excerpt(text: str) -> str:

@@ -164,7 +164,7 @@ def text_of(value: object, name: str) -> str | None:
     """Return a text or null; raise `Malformed` for anything else."""
     if isinstance(value, str):
         # A lone surrogate is valid JSON, but cannot be stored as text.
-        return _SURROGATE.sub("\ufffd", value)
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if value is None:
         return None
     raise Malformed(f"`{name}` is not a string")

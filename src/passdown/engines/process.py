@@ -1,9 +1,12 @@
-"""The `Processes` of this machine: from /proc on Linux, from `ps` on other POSIX systems, else unknown."""
+"""The `Processes` of this machine: from /proc on Linux, from `ps` on other POSIX systems, else unknown.
+
+`ps` is started once in a call, for all processes. If its answer cannot be read, it is asked for each process.
+"""
 
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown.core.sessions.session_facts import NO_PROCESS, HostProcess
 from passdown.engines.files import read
@@ -24,6 +27,8 @@ _DEAD: Final = frozenset({"Z", "X"})
 """The states of processes that have ended but were not reaped by their parent."""
 _LIMIT: Final = 16
 _BETWEEN: Final = " "
+_LEAST_WORDS: Final = 4
+"""A parent, a process, when it started, and the process again."""
 
 
 class SystemProcesses:
@@ -39,6 +44,8 @@ class SystemProcesses:
         """Choose the implementation for a system, named as in `sys.platform`."""
         self._proc = proc if platform.startswith("linux") else ""
         self._ask = ask or _ask_ps
+        self._list = _list_processes if ask is None else dict
+        self._listed: dict[int, _Listed] | None = None
         self._is_posix = platform != "win32"
         self._boot_clock: BootClock = boot_clock or SystemBootClock(platform, proc)
 
@@ -100,7 +107,7 @@ class SystemProcesses:
             return None
         started = self._started(process.pid)
         if started:
-            return started == process.started
+            return started.split() == process.started.split()  # `ps` pads the day
         return False if self._can_tell() else None
 
     def _can_tell(self) -> bool:
@@ -126,7 +133,9 @@ class SystemProcesses:
         if self._proc:
             fields = _read(f"{self._proc}/{pid}/stat").rpartition(") ")[2].split()
             return fields[_START_FIELD] if len(fields) > _START_FIELD and fields[0] not in _DEAD else ""
-        return self._ask(pid, "lstart") if self._is_posix else ""
+        if not self._is_posix:
+            return ""
+        return self._all[pid].started if pid in self._all else self._ask_about(pid, "lstart")
 
     def _describe(self, pid: int) -> tuple[str, int]:
         """Return a process's name and the number of its parent; an empty name if it is unknown."""
@@ -136,11 +145,35 @@ class SystemProcesses:
             return (head.partition("(")[2], int(fields[1])) if len(fields) > 1 else ("", 0)
         if not self._is_posix:
             return "", 0
-        parent = self._ask(pid, "ppid")
-        return os.path.basename(self._ask(pid, "comm")), int(parent) if parent.isdigit() else 0
+        if pid in self._all:
+            return os.path.basename(self._all[pid].command), self._all[pid].parent
+        parent = self._ask_about(pid, "ppid")
+        return os.path.basename(self._ask_about(pid, "comm")), int(parent) if parent.isdigit() else 0
+
+    @property
+    def _all(self) -> "dict[int, _Listed]":
+        if self._listed is None:
+            self._listed = self._list()
+        return self._listed
+
+    def _ask_about(self, pid: int, field: str) -> str:
+        """Ask about one process; a process that is not among all of them has ended."""
+        return "" if self._all else self._ask(pid, field)
+
+    def forget(self) -> None:
+        """Ask the system again from now on."""
+        self._listed = None
 
 
 Ask = Callable[[int, str], str]
+
+
+class _Listed(NamedTuple):
+    """What `ps` says about a process."""
+
+    parent: int
+    started: str
+    command: str
 
 
 def _read(path: str) -> str:
@@ -151,11 +184,31 @@ def _read(path: str) -> str:
 
 
 def _ask_ps(pid: int, field: str) -> str:
+    return _run_ps("-o", f"{field}=", "-p", str(pid)).strip()
+
+
+def _list_processes() -> dict[int, _Listed]:
+    """Return all processes by number; none if the answer cannot be read.
+
+    Where the time ends that a process started depends on the language, so the number of the process follows
+    it. Our own process shows how many words the time has.
+    """
+    answer = _run_ps("-A", "-o", "ppid=", "-o", "pid=", "-o", "lstart=", "-o", "pid=", "-o", "comm=")
+    rows = [words for line in answer.split("\n") if len(words := line.split()) > _LEAST_WORDS]
+    own = str(os.getpid())
+    end = next((words.index(own, 2) for words in rows if words[1] == own and own in words[2:]), 0)
+    return {
+        int(words[1]): _Listed(int(words[0]), " ".join(words[2:end]), " ".join(words[end + 1 :]))
+        for words in rows
+        if end and [words[1]] == words[end : end + 1] and words[0].isdigit() and words[1].isdigit()
+    }
+
+
+def _run_ps(*options: str) -> str:
     import subprocess  # not needed on Linux
 
-    command = ["ps", "-o", f"{field}=", "-p", str(pid)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
+        done = subprocess.run(["ps", *options], capture_output=True, text=True, check=False, timeout=5)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return done.stdout if done.returncode == 0 else ""

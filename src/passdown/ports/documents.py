@@ -33,7 +33,15 @@ class Documents(Protocol):
         """
         ...
 
-    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
+    def replace(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        local: bool = False,
+        expected: bytes | None = None,
+        durable: bool = True,
+    ) -> None:
         """Replace the content of a file with exactly these bytes, creating folders as needed.
 
         A local file, and a folder created for it, is accessible only to its owner.
@@ -43,8 +51,9 @@ class Documents(Protocol):
         lost: `displaced` returns that content.
 
         When it returns, the bytes survive a power cut. Readers, even after a crash, find the old content or
-        the new, never a mixture. Raises a StorageError if the file cannot be written, if it is not a regular
-        file, or if a link is in its path.
+        the new, never a mixture. Without `durable`, for what can be made again, only a power cut may leave
+        the old content, or an empty file. Raises a StorageError if the file cannot be written, if it is not a
+        regular file, or if a link is in its path.
         """
         ...
 
@@ -63,15 +72,15 @@ class Documents(Protocol):
         """
         ...
 
-    def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
+    def remove(self, path: str, data: bytes, *, kept: bool = False, durable: bool = True) -> bool:
         """Remove a file that holds exactly these bytes; return False if its content differs or it is missing.
 
         With `kept`, for files that people edit, anything written to it at that moment is not lost, but
         returned by `displaced`.
 
         Used for files that the archive already holds, for our marker files, and for our files that the user
-        asked to remove. Raises a StorageError if the file cannot be removed, or if a link is in its
-        path.
+        asked to remove. Without `durable`, a power cut may bring it back. Raises a StorageError if the file
+        cannot be removed, or if a link is in its path.
         """
         ...
 

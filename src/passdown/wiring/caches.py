@@ -1,6 +1,5 @@
 """Opens the caches of a checkout and the indexes in them."""
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from passdown import layout
+from passdown.core.digests import sha256
 from passdown.core.lazy_regex import pattern
 from passdown.engines import system
 from passdown.engines.files import archive, read, write
@@ -211,4 +211,4 @@ def cache_name(root: Path, what: str) -> str:
 
 
 def _digest(root: Path) -> str:
-    return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST]
+    return sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST]

@@ -31,7 +31,7 @@ class SessionPlaces(NamedTuple):
 
 
 def delete_of_ended(places: SessionPlaces, tracking: "Tracking", now: float) -> None:
-    """Delete what sessions have not written for days; one that runs writes its files again when it needs them.
+    """Delete what sessions have not written for days; one that runs writes its files anew.
 
     In the checkout, what git tracks belongs to somebody and stays.
     """

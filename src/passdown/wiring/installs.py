@@ -92,6 +92,13 @@ def list_sandbox_targets(program: OwnProgram, project: Path) -> list[InstallTarg
     return [open_install_target(host.name, program, project=project) for host in sandboxed]
 
 
+def compile_modules() -> None:
+    """Compile our modules where the installer did not."""
+    from passdown.engines import bytecode
+
+    bytecode.compile_modules()
+
+
 def list_hosts_without_us(variables: Mapping[str, str]) -> list[Host]:
     """Return the hosts on this machine that do not have the plugin."""
     return user_folders.list_hosts_without_us(open_hosts().load(), variables, sys.platform)

@@ -5,11 +5,11 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown import layout
+from passdown.core.digests import sha256
 from passdown.engines.files.documents import FileDocuments
 from passdown.engines.files.locks import Gate
 from passdown.engines.system import SystemClock, pause

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     from passdown.core.project.metrics import Metric
     from passdown.engines.git.repository import GitRepository
     from passdown.engines.patience import Patience
+    from passdown.engines.process import SystemProcesses
     from passdown.ports.change_files import ChangeFiles
     from passdown.ports.clock import Clock, Entropy
     from passdown.ports.commit_contents import CommitContents
@@ -255,9 +256,13 @@ class LocalWorkspace:
 
         return AccountCache(self.settings.paths.ledgers)
 
-    @cached_property
+    @property
     def processes(self) -> "Processes":
         """The processes of this machine."""
+        return self._processes
+
+    @cached_property
+    def _processes(self) -> "SystemProcesses":
         from passdown.engines.process import SystemProcesses  # loaded on demand
 
         return SystemProcesses()
@@ -450,6 +455,8 @@ class LocalWorkspace:
     def begin(self) -> None:
         """Begin an action with a new waiting time; a hook has one waiting time for all of its actions."""
         self._check_thread()
+        if "_processes" in vars(self):
+            self._processes.forget()
         if "_patience" in vars(self) and not self.is_hook:
             self._patience.restart()
 

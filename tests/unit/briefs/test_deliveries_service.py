@@ -172,13 +172,23 @@ def test_every_brief_that_is_cut_makes_the_next_one_smaller(place: Place) -> Non
 class Locked(MemoryDocuments):
     """Documents that nobody may change."""
 
-    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
+    def replace(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        local: bool = False,
+        expected: bytes | None = None,
+        durable: bool = True,
+    ) -> None:
         """Refuse."""
-        raise StorageError(f"could not write {path} ({len(data)}, {local}, {expected!r})", hint="ask")
+        raise StorageError(
+            f"could not write {path} ({len(data)}, {local}, {expected!r}, {durable})", hint="ask"
+        )
 
-    def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
+    def remove(self, path: str, data: bytes, *, kept: bool = False, durable: bool = True) -> bool:
         """Refuse."""
-        raise StorageError(f"could not remove {path} ({len(data)}, {kept})", hint="ask")
+        raise StorageError(f"could not remove {path} ({len(data)}, {kept}, {durable})", hint="ask")
 
 
 def site(git: MemoryDocuments | None, documents: MemoryDocuments | None = None) -> Workspace:

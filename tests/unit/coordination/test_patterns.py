@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from passdown.core.coordination import patterns
-from passdown.core.coordination.patterns import escape_path, matches, overlap, parse_pattern
+from passdown.core.coordination.patterns import escape_path, matches, may_meet, overlap, parse_pattern
 from passdown.errors import UsageError
 from tests.pace import works_within
 
@@ -416,3 +416,20 @@ def test_the_path_of_any_file_can_be_written(path: str) -> None:
     assert matches(pattern, path)
     assert matches(pattern, f"{path}/below")
     assert not matches(pattern, f"{path}x")
+
+
+@given(_PATTERNS, _PATTERNS, _PATHS, st.booleans())
+def test_what_the_beginnings_rule_out_never_meets(
+    one: str, other: str, path: str, ignores_case: bool
+) -> None:
+    first, second = (parse_pattern(each, ignores_case=ignores_case) for each in (one, other))
+
+    assert may_meet(one, path) or not matches(first, path)
+    assert may_meet(one, second.text) or not overlap(first, second)
+
+
+def test_beginnings_that_differ_rule_out_a_thousand_patterns_without_parsing_them() -> None:
+    assert not may_meet("part1/a.py", "part2/a.py")
+    assert may_meet("src/", "SRC/a.py")
+    assert may_meet("src/*.py", "src/[a]/b")
+    assert may_meet("src//a.py", "src/a.py")

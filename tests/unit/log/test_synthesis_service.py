@@ -142,10 +142,16 @@ def test_no_other_synthesis_of_the_checkout_can_write_meanwhile(bench: Bench, tm
 
     class Watched(FileDocuments):
         def replace(
-            self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None
+            self,
+            path: str,
+            data: bytes,
+            *,
+            local: bool = False,
+            expected: bytes | None = None,
+            durable: bool = True,
         ) -> None:
             seen.append(is_held(other))
-            super().replace(path, data, local=local, expected=expected)
+            super().replace(path, data, local=local, expected=expected, durable=durable)
 
     synthesize(replace(bench.checkout, index=index, documents=Watched(bench.folder)))
 

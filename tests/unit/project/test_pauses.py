@@ -28,9 +28,17 @@ LOCAL_MARK = ".conductor/paused"
 class SealedDocuments(MemoryDocuments):
     """Files in a folder that a sandbox lets nobody write to."""
 
-    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
+    def replace(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        local: bool = False,
+        expected: bytes | None = None,
+        durable: bool = True,
+    ) -> None:
         """Refuse."""
-        del data, local, expected
+        del data, local, expected, durable
         raise StorageError(f"could not write {path}", hint="work elsewhere")
 
 

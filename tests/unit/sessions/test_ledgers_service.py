@@ -392,11 +392,17 @@ def test_a_ledger_that_cannot_be_written_is_reported_and_the_fact_is_safe(place:
         full = False
 
         def replace(
-            self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None
+            self,
+            path: str,
+            data: bytes,
+            *,
+            local: bool = False,
+            expected: bytes | None = None,
+            durable: bool = True,
         ) -> None:
             if self.full:
                 raise StorageError("could not write: no space", hint="Free some.")
-            super().replace(path, data, local=local, expected=expected)
+            super().replace(path, data, local=local, expected=expected, durable=durable)
 
     documents = Full()
     project = with_parts(place, documents=documents)
@@ -441,8 +447,10 @@ def test_nothing_is_written_where_nothing_changed(place: Place) -> None:
     account = place.say(place.start(), FactKind.DONE, "a").account
     sealed = MemoryDocuments({path: place.documents.read(path) for path in place.documents.list("")})
 
-    def refuse(path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
-        raise AssertionError(path, data, local, expected)
+    def refuse(
+        path: str, data: bytes, *, local: bool = False, expected: bytes | None = None, durable: bool = True
+    ) -> None:
+        raise AssertionError(path, data, local, expected, durable)
 
     sealed.replace = refuse  # type: ignore[method-assign]
 
@@ -524,12 +532,18 @@ def test_what_an_editor_saves_just_before_the_exchange_is_taken_in_at_once(place
         waiting = True
 
         def replace(
-            self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None
+            self,
+            path: str,
+            data: bytes,
+            *,
+            local: bool = False,
+            expected: bytes | None = None,
+            durable: bool = True,
         ) -> None:
             if self.waiting and path == LEDGER and expected is not None:
                 self.waiting = False
                 super().replace(path, expected.replace(b"### Done\n", b"### Done\n- by hand\n"))
-            super().replace(path, data, local=local, expected=expected)
+            super().replace(path, data, local=local, expected=expected, durable=durable)
 
     saved = with_parts(place, documents=Saved(texts))
 

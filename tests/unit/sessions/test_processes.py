@@ -155,6 +155,50 @@ def test_ps_tells_about_a_real_process(tmp_path: Path, monkeypatch: pytest.Monke
     assert processes.is_alive(HostProcess(71, "lstart= of 71", "")) is None
 
 
+PS = """#!/bin/sh
+echo "$*" >> "{folder}/asked"
+test "$1" = -A || exit 1
+echo "  71 $PPID Thu Nov  9 01:32:46 2026 $PPID /bin/sh"
+echo "$PPID {own} Thu Nov  9 01:32:47 2026 {own} /opt/my python/bin/python3"
+echo "   1  71 Thu Nov 19 01:00:00 2026    71 /Applications/Claude Code/claude"
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no ps")
+def test_ps_is_started_once_for_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "ps"
+    listed = PS.replace("$PPID", str(os.getppid())).format(folder=tmp_path, own=os.getpid())
+    program.write_text(listed, encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    boot_clock = SystemBootClock("darwin", ask=lambda: BOOT)
+    processes = SystemProcesses("darwin", boot_clock=boot_clock)
+
+    host = processes.find_host()
+
+    assert host == HostProcess(71, "Thu Nov 19 01:00:00 2026", BOOT)
+    assert processes.is_alive(host) is True
+    assert processes.is_alive(HostProcess(os.getpid(), "Thu Nov  9 01:32:47 2026", BOOT)) is True
+    assert processes.is_gone(72)
+    assert (tmp_path / "asked").read_text().count("\n") == 1
+    processes.forget()
+    assert processes.is_alive(host) is True
+    assert (tmp_path / "asked").read_text().count("\n") == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no ps")
+def test_a_list_of_processes_that_cannot_be_read_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "ps"
+    script = '#!/bin/sh\nif test "$1" = -A; then echo "odd words $$"; else echo "$2 of $4"; fi\n'
+    program.write_text(script, encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    assert SystemProcesses("darwin").is_alive(HostProcess(71, "lstart= of 71", "")) is True
+
+
 @ON_LINUX
 def test_a_real_process_lives_until_it_is_killed() -> None:
     processes = SystemProcesses()

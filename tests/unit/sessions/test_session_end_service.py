@@ -111,10 +111,18 @@ class Full(MemoryDocuments):
         self._check(path)
         return super().create(path, data)
 
-    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
+    def replace(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        local: bool = False,
+        expected: bytes | None = None,
+        durable: bool = True,
+    ) -> None:
         """Refuse another text."""
         self._check(path)
-        super().replace(path, data, local=local, expected=expected)
+        super().replace(path, data, local=local, expected=expected, durable=durable)
 
     def _check(self, path: str) -> None:
         if self.refused and self.refused in path:

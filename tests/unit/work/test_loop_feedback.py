@@ -258,11 +258,17 @@ def test_without_changes_nothing_is_read(place: Place) -> None:
 def test_a_folder_that_cannot_be_written_does_not_stop_a_start(changes: CountedChanges) -> None:
     class Full(MemoryDocuments):
         def replace(
-            self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None
+            self,
+            path: str,
+            data: bytes,
+            *,
+            local: bool = False,
+            expected: bytes | None = None,
+            durable: bool = True,
         ) -> None:
             if path in {CACHE, ENDED}:
                 raise StorageError("no space", hint="make some")
-            super().replace(path, data, local=local, expected=expected)
+            super().replace(path, data, local=local, expected=expected, durable=durable)
 
     changes.write("x", "loops/specs.md", _loop("Yes"))
     documents = Full({"changes/x/state.md": b""})

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from hashlib import sha256
 from typing import Annotated, Final
 
 from passdown.actions.answers import HIDDEN, SECONDS, describe
 from passdown.actions.callers import Caller, find_ready, need_session
+from passdown.core.digests import sha256
 from passdown.core.hosts.kept_results import KeptResult
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError

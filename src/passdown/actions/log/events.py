@@ -1,6 +1,5 @@
 """Show an event, or retract one; read the logs of all checkouts."""
 
-import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, NamedTuple
@@ -8,6 +7,7 @@ from typing import Annotated, NamedTuple
 from passdown.actions.answers import HIDDEN, MILLIS, Form, describe
 from passdown.actions.callers import Caller, ask, need_person
 from passdown.actions.log.checkouts import open_others
+from passdown.core.digests import sha256
 from passdown.core.facts import ESCALATED
 from passdown.core.formats.events import Event
 from passdown.core.ids import clean_foreign, make_agent
@@ -139,7 +139,7 @@ def retract_event(caller: Caller, request: EventRetraction) -> RetractedEvent:
 
 def make_person(about: str, clock: Clock) -> str:
     """Return an agent name for the user; the same subject at the same instant gives the same name."""
-    return make_agent("person", hashlib.sha256(f"{about} {clock.now().isoformat()}".encode()).digest())
+    return make_agent("person", sha256(f"{about} {clock.now().isoformat()}".encode()).digest())
 
 
 def _clean_agent(name: str) -> str:

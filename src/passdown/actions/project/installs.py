@@ -11,7 +11,7 @@ from passdown.records import record, replace
 from passdown.services.project import installs
 from passdown.services.project.setups import PurgeableFile, list_local, purge
 from passdown.settings import FILE_NAME
-from passdown.wiring.installs import OwnProgram, list_host_states, open_install_target
+from passdown.wiring.installs import OwnProgram, compile_modules, list_host_states, open_install_target
 from passdown.wiring.projects import read_settings
 from passdown.wiring.workspaces import Outside, open_workspace
 
@@ -164,9 +164,12 @@ def _describe(target: installs.InstallTarget, plan: installs.InstallPlan) -> Ins
 
 
 def install(caller: Caller, planned: InstallResult) -> InstallResult:
-    """Install as planned; raise an error if the host refuses or a file has changed since."""
-    del caller
+    """Install as planned; raise an error if the host refuses or a file has changed since.
+
+    Our modules are compiled after the answer, if an installer left that to us.
+    """
     installs.install(planned.target, planned.plan)
+    caller.after.append(compile_modules)
     return replace(planned, done=True)
 
 

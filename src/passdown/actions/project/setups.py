@@ -23,7 +23,7 @@ from passdown.services.project.setups import (
 )
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME
-from passdown.wiring.installs import list_hosts_without_us, list_sandbox_targets
+from passdown.wiring.installs import compile_modules, list_hosts_without_us, list_sandbox_targets
 from passdown.wiring.projects import read_settings
 from passdown.wiring.workspaces import Outside, open_workspace
 
@@ -126,5 +126,6 @@ def write(caller: Caller, planned: SetupResult) -> SetupResult:
     write_setup(planned.folder.workspace, planned.plan.changes)
     for target, plan in planned.sandboxes:
         install(target, plan)
+    caller.after.append(compile_modules)
     lacking = list_hosts_without_us(caller.around.variables)
     return replace(planned, written=True, lacking=tuple(lacking))

@@ -1,9 +1,9 @@
 """The frame of a brief: two lines with a nonce, which show in a transcript what arrived (C67)."""
 
-import hashlib
 import re
 from typing import Annotated, Final
 
+from passdown.core.digests import sha256
 from passdown.core.lazy_regex import pattern
 from passdown.errors import UsageError
 from passdown.records import record
@@ -65,4 +65,4 @@ def receipt_of(transcript: str, frame: BriefFrame) -> str:
 
 def hash_body(text: str) -> str:
     """Hash the text between the two lines."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,9 +1,9 @@
 """Ids of operations: made before the first attempt, so that a repeated operation acts once (C79)."""
 
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Final, NamedTuple
 
+from passdown.core.digests import sha256
 from passdown.core.lazy_regex import pattern
 from passdown.errors import UsageError
 

@@ -28,6 +28,7 @@ from passdown.records import record
 
 _MAX_LENGTH: Final = 1024
 _MAX_SEGMENTS: Final = 64
+_WILDCARDS: Final = "*?["
 
 _Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """A set of characters: the first and the last code point of each range."""
@@ -135,6 +136,22 @@ def matches(one: PathPattern, path: str) -> bool:
     return not any(name in {"", *_DOT_NAMES} for name in names) and _can_meet(
         one.segments, names, _can_segments_meet
     )
+
+
+def may_meet(name: str, other: str) -> bool:
+    """Return whether two patterns, or a pattern and a path, may meet, by their beginnings alone.
+
+    Texts that differ before the first wildcard do not, unless a character may be written in several ways.
+    This decides about most of a thousand patterns; parsing them takes as long as a whole hook.
+    """
+    if name.startswith(".") or other.startswith(".") or any(odd in name + other for odd in ("//", "/.")):
+        return True  # it may be written in another way
+    for one, two in zip(name, other, strict=False):
+        if not (one.isascii() and two.isascii()) or one in _WILDCARDS or two in _WILDCARDS:
+            return True
+        if one.lower() != two.lower():
+            return False
+    return True
 
 
 def overlap(one: PathPattern, other: PathPattern) -> bool:

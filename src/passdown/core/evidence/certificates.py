@@ -7,12 +7,12 @@
    expected text that is found nowhere; and a fact that an event hides only because of its date.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple
 
+from passdown.core.digests import sha256
 from passdown.core.facts import ADD, Fact, has_result, identify, make_key, may_leave, show_fact, tell
 from passdown.core.fold import fold
 from passdown.core.formats.journal import JournalLine, facts_of, put_in_order
@@ -80,7 +80,7 @@ class Certificate:
     @property
     def root(self) -> str:
         """The hash of all sorted ids: two machines that know the same facts have the same root."""
-        return hashlib.sha256("\n".join(str(one.id) for one in self.facts).encode()).hexdigest()
+        return sha256("\n".join(str(one.id) for one in self.facts).encode()).hexdigest()
 
     def count(self, how: FactStatus) -> int:
         """Count the facts with an outcome."""

@@ -6,10 +6,10 @@ later, some questions answered and some rules retracted, and now and then a sess
 knowing that another one has just decided it. A third of the decisions, rules and questions name a file.
 """
 
-import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
+from passdown.core.digests import sha256
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import GATES, GateStatus
 from passdown.core.formats.events import Event, EventCheckpoint, EventGate
@@ -83,7 +83,7 @@ class _SeededRandom:
     def below(self, limit: int) -> int:
         """Return a number from 0 up to, but not including, the limit."""
         self._count += 1
-        digest = hashlib.sha256(f"{self._seed} {self._count}".encode()).digest()
+        digest = sha256(f"{self._seed} {self._count}".encode()).digest()
         return int.from_bytes(digest[:8], "big") % limit
 
     def text(self, naming: str = "") -> str:

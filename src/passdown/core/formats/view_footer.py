@@ -1,10 +1,10 @@
 """Reads the footer of a view without reading the whole document (C64)."""
 
-import hashlib
 import re
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from passdown.core.digests import sha256
 from passdown.core.documents.conflicts import find_conflict
 from passdown.core.documents.markdown import LineState, mark_lines
 from passdown.core.lazy_regex import pattern
@@ -35,7 +35,7 @@ class ViewOwner(StrEnum):
 
 def hash_text(text: str) -> str:
     """Return the hash of a text with LF line ends (C66)."""
-    return hashlib.sha256(text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(text.replace("\r\n", "\n").encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def check_footer(text: str) -> FooterCheck | None:

@@ -9,12 +9,12 @@ A result is read leniently, from anywhere in the last message of a subagent:
 4. A text with `beadUpdates` but without such an object is malformed.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Final, cast
 
+from passdown.core.digests import sha256
 from passdown.core.ids import clean_foreign
 from passdown.core.json_text import dump, list_at
 from passdown.core.problems import Malformed
@@ -81,7 +81,7 @@ class SubagentResult:
     def id(self) -> str:
         """The result's id; it depends only on the content, not on where the result comes from."""
         text = json.dumps(as_data(self), sort_keys=True)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_CHARS]
+        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_CHARS]
 
     @property
     def title(self) -> str:

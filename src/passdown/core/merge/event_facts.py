@@ -4,12 +4,12 @@ It does not matter where an event comes from: a file, a rollup, another clone. I
 its text, so the same event found twice is one event.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple, cast
 
+from passdown.core.digests import sha256
 from passdown.core.documents.frontmatter import split_front_matter
 from passdown.core.facts import STREAM, TASK, TRACK, Fact, Provenance, command_of
 from passdown.core.formats.events import (
@@ -92,14 +92,14 @@ def parse_event_facts(data: bytes, name: str) -> EventFacts | None:
     stated = cast("str | None", values.get("ts"))
     at = parse_instant(stated) if stated else None
     agent = cast("str | None", values.get("agent"))
-    digest = hashlib.sha256(data).hexdigest()
+    digest = sha256(data).hexdigest()
     if at is None or not agent:
         named = parse_event_file_name(name)
         if named is None:
             return None
         at, agent = at or named.at, agent or named.agent
         # Under another name it would be another event, so the name is part of its identity.
-        digest = hashlib.sha256(f"{digest}\n{at.isoformat()}\n{agent}".encode()).hexdigest()
+        digest = sha256(f"{digest}\n{at.isoformat()}\n{agent}".encode()).hexdigest()
     rank = EventRank(at, agent, cast("str | None", values.get("id")) or digest[:ID_SIZE], digest)
     source = _make_source(rank, values)
     return None if not (source.facts or source.retracted) and is_blank(text) else source

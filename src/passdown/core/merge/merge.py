@@ -5,12 +5,12 @@ folded (`core.fold`). An event that any other event retracts is ignored, whateve
 events produce the same result in any order, in any grouping and however often each is given.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from itertools import islice
 from typing import NamedTuple
 
+from passdown.core.digests import sha256
 from passdown.core.facts import Fact
 from passdown.core.fold import Tables, fold
 from passdown.core.formats.journal import SESSION_END
@@ -199,10 +199,10 @@ def hash_events(ranks: Iterable[EventRank]) -> str:
 
 def hash_day(hashes: Iterable[str]) -> str:
     """Hash the events of one day."""
-    return hashlib.sha256("\n".join(sorted(hashes)).encode()).hexdigest()
+    return sha256("\n".join(sorted(hashes)).encode()).hexdigest()
 
 
 def join_days(days: Mapping[date, str]) -> str:
     """Hash the hashes of all days."""
     lines = "".join(f"{day.isoformat()} {digest}\n" for day, digest in sorted(days.items()))
-    return hashlib.sha256(lines.encode()).hexdigest()
+    return sha256(lines.encode()).hexdigest()

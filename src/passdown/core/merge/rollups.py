@@ -6,12 +6,12 @@ the hash of its content and never changes. It is JSON, not Markdown, so that git
 renamed event.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable
 from datetime import date
 from typing import Final, NamedTuple, cast
 
+from passdown.core.digests import sha256
 from passdown.core.json_text import dump
 from passdown.core.merge.event_facts import ID_SIZE, EventFacts, parse_event_facts
 
@@ -47,7 +47,7 @@ def name_rollup(text: str) -> str:
 
 def name_rollup_data(data: bytes) -> str:
     """Return the file name of a rollup, based on its bytes; line ends do not matter (C66)."""
-    digest = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+    digest = sha256(data.replace(b"\r\n", b"\n")).hexdigest()
     return f"{_PREFIX}{digest[:ID_SIZE]}{_SUFFIX}"
 
 

@@ -6,11 +6,11 @@
 3. A document that is too large for one event is split; secrets are removed.
 """
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Final
 
+from passdown.core.digests import sha256
 from passdown.core.documents.key_value import Pair
 from passdown.core.facts import Fact, make_key
 from passdown.core.formats.events import MAX_CHARS, Event, EventCheckpoint, render_event
@@ -132,6 +132,6 @@ def _parts(frame: Event, name: str, whole: Event) -> Iterator[tuple[object, ...]
 
 def name_document_file(event: Event, data: bytes) -> str:
     """Return the file name of an event, with the hash of its bytes (2)."""
-    digest = hashlib.sha256(data).hexdigest()[:ID_SIZE]
+    digest = sha256(data).hexdigest()[:ID_SIZE]
     author = fold_id(event.agent or "")[:_NAME]
     return event_file_name(event.ts or NO_TIME, f"{author}-{digest}")

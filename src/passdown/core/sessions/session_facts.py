@@ -7,6 +7,8 @@ process, checkout, ledger) is in its first line, so the journal alone is enough 
 of that kind replaces the first, when a start adopts an empty session or assigns a team or a role.
 """
 
+from __future__ import annotations  # compiled types would take a tenth of the time to load a verb
+
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime

@@ -4,11 +4,11 @@ Feedback waits until a later turn of its loop has its id, somebody answers it, o
 id depends on the text: feedback that a person edits is new feedback, which waits again.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from passdown.core.digests import sha256
 from passdown.core.formats.loops import Loop, Turn
 from passdown.core.ids import fact_id
 from passdown.core.kinds import FactKind
@@ -59,7 +59,7 @@ def shorten(text: str) -> str:
     """Return a text cut to the length of a fact; a hash distinguishes texts that were cut."""
     if len(text) <= MOST:
         return text
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
     return f"{text[:MOST]}… (all of it is in the ledger; {digest})"
 
 

@@ -5,7 +5,6 @@ A line without an operation is from another tool and is imported once. The seed'
 without quotes, so such a record is parsed by the words around them.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import Annotated, Final, NamedTuple
 
 from passdown.core.coordination.operations import RANDOM_BYTES, fingerprint, is_operation, make_operation
 from passdown.core.coordination.tasks import COMPLETED
+from passdown.core.digests import sha256
 from passdown.core.json_text import dump, list_at, load_object, text_at
 from passdown.core.lazy_regex import pattern
 from passdown.core.times import parse_instant, render_seconds
@@ -222,7 +222,7 @@ def _author(record: PendingRecord, agent: str) -> str:
 
 def _digest(text: str) -> bytes:
     """Return bytes for the id of an imported operation that depend only on its text."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:RANDOM_BYTES]
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()[:RANDOM_BYTES]
 
 
 def read_unsynced(text: str, agent: str) -> SharedOperation | None:

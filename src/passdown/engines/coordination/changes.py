@@ -18,7 +18,7 @@ from passdown.core.coordination.leases import (
 from passdown.core.coordination.members import KEPT_ENDED, Member
 from passdown.core.coordination.operations import REMEMBERED, operation_time
 from passdown.core.coordination.outcomes import dump_outcome, load_outcome
-from passdown.core.coordination.patterns import PathPattern, matches, overlap, parse_pattern
+from passdown.core.coordination.patterns import PathPattern, matches, may_meet, overlap, parse_pattern
 from passdown.core.coordination.silences import HeardSigns, find_silence, is_sign_due, longest_silence
 from passdown.engines.coordination.transactions import LogRow, Reading, Store, TimedStore, Transaction
 from passdown.errors import UsageError
@@ -221,12 +221,12 @@ class Judge:
         if wanted.kind != PATH:
             return [lease for lease in leases if lease.resource == wanted]
         pattern = self._parse(wanted.name)
-        paths = (lease for lease in leases if lease.kind == PATH)
+        paths = (lease for lease in leases if lease.kind == PATH and may_meet(lease.name, pattern.text))
         return [lease for lease in paths if overlap(pattern, self._parse(lease.name))]
 
     def covers(self, lease: Lease, path: str) -> bool:
         """Return whether the pattern of a lease matches a path."""
-        return matches(self._parse(lease.name), path)
+        return may_meet(lease.name, path) and matches(self._parse(lease.name), path)
 
     def _parse(self, name: str) -> PathPattern:
         return _parse(name, self._ignores_case)

@@ -11,7 +11,9 @@ from passdown import layout
 from passdown.engines.files import read, write
 from passdown.engines.files.displaced_names import choose_displaced, is_displaced, is_leftover
 from passdown.engines.files.read import OpenFolder
+from passdown.engines.files.system_calls import leave_unsynced
 from passdown.errors import StorageError
+from passdown.records import replace
 
 if TYPE_CHECKING:  # git is rarely asked
     from passdown.ports.documents import Documents
@@ -67,13 +69,26 @@ class FileDocuments:
         top = os.path.relpath(full, self._root).replace(os.sep, "/")
         return self._list(full, "" if top == os.curdir else top + "/")
 
-    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
+    def replace(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        local: bool = False,
+        expected: bytes | None = None,
+        durable: bool = True,
+    ) -> None:
         full = self._locate(path)
         folder = os.path.dirname(path)
         if local and self._is_checkout and not self.is_folder(folder):
             above = os.path.dirname(os.path.dirname(full))
             write.make_folder(above, local=False, operations=self._ways, root=self._root)
-        write.replace(full, data, local=local, expected=expected, operations=self._ways, root=self._root)
+        ways = self._choose_ways(durable=durable)
+        write.replace(full, data, local=local, expected=expected, operations=ways, root=self._root)
+
+    def _choose_ways(self, *, durable: bool) -> write.FileOperations:
+        """Return the operations with which a file is written: without a sync if it can be made again."""
+        return self._ways if durable else replace(self._ways, sync=leave_unsynced)
 
     def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
         above, name = os.path.split(self._locate(path))
@@ -88,11 +103,11 @@ class FileDocuments:
     def create(self, path: str, data: bytes) -> bool:
         return write.create(self._locate(path), data, operations=self._ways, root=self._root)
 
-    def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
+    def remove(self, path: str, data: bytes, *, kept: bool = False, durable: bool = True) -> bool:
         from passdown.engines.files import archive  # verbs do not remove files
 
-        full = self._locate(path)
-        return archive.remove_file(full, data, kept=kept, operations=self._ways, root=self._root)
+        full, ways = self._locate(path), self._choose_ways(durable=durable)
+        return archive.remove_file(full, data, kept=kept, operations=ways, root=self._root)
 
     def folders(self, folder: str) -> Sequence[str]:
         full = self._locate(folder)
@@ -191,9 +206,17 @@ class UntrackedDocuments:
     def list(self, folder: str) -> Iterator[str]:
         return (path for path in self._documents.list(folder) if not self._is_hidden(path))
 
-    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
+    def replace(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        local: bool = False,
+        expected: bytes | None = None,
+        durable: bool = True,
+    ) -> None:
         self._refuse(path)
-        self._documents.replace(path, data, local=local, expected=expected)
+        self._documents.replace(path, data, local=local, expected=expected, durable=durable)
 
     def displaced(self, path: str, seen: Collection[bytes] = ()) -> Sequence[bytes]:
         return self._documents.displaced(path, seen)
@@ -201,8 +224,8 @@ class UntrackedDocuments:
     def create(self, path: str, data: bytes) -> bool:
         return self._documents.create(path, data)
 
-    def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
-        return not self._is_hidden(path) and self._documents.remove(path, data, kept=kept)
+    def remove(self, path: str, data: bytes, *, kept: bool = False, durable: bool = True) -> bool:
+        return not self._is_hidden(path) and self._documents.remove(path, data, kept=kept, durable=durable)
 
     def folders(self, folder: str) -> Sequence[str]:
         return self._documents.folders(folder)

@@ -1,6 +1,7 @@
 """The entry points: `passdown`, and `cc-synthesize`."""
 
 import gc
+import os
 import sys
 
 from passdown import __version__
@@ -8,8 +9,36 @@ from passdown import __version__
 TYPE_CHECKING = False  # `typing` would be loaded by every hook
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NoReturn
 
 _MOST_SHOWN = 60
+
+
+def run() -> "NoReturn":
+    """Run the command line and end the process."""
+    _leave(main())
+
+
+def run_synthesis() -> "NoReturn":
+    """Run `passdown synthesize`, under the name `cc-synthesize`, and end the process."""
+    _leave(synthesize())
+
+
+def _leave(code: int) -> "NoReturn":
+    """End the process without taking the interpreter apart, which takes a tenth of a verb's time.
+
+    What we opened is closed by now. Threads, and libraries that clean up at the exit, end the usual way.
+    """
+    threads = sys.modules.get("threading")
+    if "atexit" in sys.modules or (threads is not None and threads.active_count() > 1):
+        sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            sys.exit(code)  # the interpreter reports it
+    os._exit(code)
 
 
 def main() -> int:

@@ -63,29 +63,26 @@ def may_be_held(
     `folder` has the named files, in which reservations are stored, and the journals, which show which session
     a host means.
     """
-    starts = [_literal(path) for path in paths]
     holders = {
         session
         for file in names
         for name, session in _read_leases(os.path.join(folder, file))
-        if any(_can_meet(_literal(name), start) for start in starts)
+        if any(_may_meet(name, path) for path in paths)
     }
     return any(not _is_called(os.path.join(folder, layout.JOURNALS), one, ids, read) for one in holders)
 
 
-def _literal(text: str) -> str:
-    """Return the literal start of a path or pattern, in lower case.
+def _may_meet(name: str, path: str) -> bool:
+    """Return whether a reserved path or pattern may be above, below or at a path, by their beginnings alone.
 
-    It ends before the first wildcard, and before a character that may be written in several ways.
+    They are equal, without case, up to a wildcard or a character that may be written in several ways.
     """
-    for at, letter in enumerate(text):
-        if letter in _WILDCARDS or not letter.isascii():
-            return text[:at].lower()
-    return text.lower()
-
-
-def _can_meet(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
+    for one, other in zip(name, path, strict=False):
+        if one != other and one.lower() != other.lower():
+            return not (one.isascii() and other.isascii()) or one in _WILDCARDS
+        if one in _WILDCARDS:
+            return True
+    return True
 
 
 def _read_leases(path: str) -> "list[tuple[str, str]]":

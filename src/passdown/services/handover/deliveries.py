@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final, cast
 from passdown import layout
 from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Provenance
+from passdown.core.formats.journal import JournalLine
 from passdown.core.kinds import FactKind
 from passdown.core.merge.ranks import limit_of
 from passdown.core.sessions.ledger_sync import NewFact
@@ -181,8 +182,10 @@ def _new_lines(account: Account, source: "TranscriptSource") -> Iterator[bytes]:
 def _note(
     workspace: Workspace, account: Account, nonce: str, text: str, others: tuple[tuple[str, str], ...] = ()
 ) -> None:
+    """Record how far a brief came; what a power cut loses is sent, or found in the transcript, once more."""
     fact = make_fact(workspace, account, NewFact(FactKind.DELIVERY, text, nonce), Provenance.OBSERVED)
-    write_fact(workspace, account.session, fact._replace(others=others))
+    line = fact._replace(others=others)
+    workspace.journals.append(account.session, lambda seq: JournalLine(seq=seq, fact=line), durable=False)
 
 
 def _judge(delivery: Delivery, texts: Sequence[bytes]) -> str:

@@ -1,11 +1,11 @@
 """Write events, and bring an index up to date with the log."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
+from passdown.core.digests import sha256
 from passdown.core.formats.events import Event, render_event
 from passdown.core.formats.journal import NOT_PUBLISHED, PublishedExtent
 from passdown.core.formats.origins import parse_origins
@@ -111,7 +111,7 @@ class _Events:
         """Return whether a file that changed holds what was read from it: git wrote it again, or a copy."""
         if is_rollup(name):
             return name_rollup_data(data) == name and self.index.is_held(folder, name)
-        digest = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+        digest = sha256(data.replace(b"\r\n", b"\n")).hexdigest()
         return self.index.is_held(folder, name, digest)
 
     def is_enough(self) -> bool:
@@ -255,4 +255,4 @@ def read_sources(log: EventLog) -> Iterator[EventFacts]:
 def name_event(event: Event) -> Event:
     """Return an event with the id computed from its content."""
     text = render_event(replace(event, id=None, source=None))
-    return replace(event, id=f"ev-{hashlib.sha256(text.encode()).hexdigest()[:ID_SIZE]}", source=None)
+    return replace(event, id=f"ev-{sha256(text.encode()).hexdigest()[:ID_SIZE]}", source=None)

@@ -1,11 +1,11 @@
 """Locate, render and write the view, and judge whether the existing one is current."""
 
-import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown import __version__, layout
+from passdown.core.digests import sha256
 from passdown.core.formats.view_footer import ViewOwner, check_footer, find_view_owner
 from passdown.core.formats.view_location import RENDERER, ViewLocation, ViewPolicy, locate_view
 from passdown.errors import PassdownError, StorageError
@@ -151,7 +151,8 @@ def write_view(documents: "Documents", path: str, text: str, runtime: str) -> Wr
     """
     data = text.encode()
     there = read_view(documents, path)
-    before = _judge(there, _hash(data)) if there is not None else ViewState.MISSING
+    is_blank = there is None or not there.strip(b"\0")  # a power cut may leave an empty file
+    before = ViewState.MISSING if there is None or is_blank else _judge(there, _hash(data))
     kept = ""
     if before is ViewState.CURRENT:
         return WrittenView(path, before, kept)
@@ -165,7 +166,8 @@ def write_view(documents: "Documents", path: str, text: str, runtime: str) -> Wr
     is_local = path.startswith(f"{runtime}/")
     if is_local:
         ignore_folder(documents, runtime)
-    documents.replace(path, data, local=is_local)
+    # The local one is made again from the events (ADR 0042).
+    documents.replace(path, data, local=is_local, durable=not is_local)
     return WrittenView(path, before, kept)
 
 
@@ -188,4 +190,4 @@ def find_legacy(workspace: "Workspace") -> str:
 
 
 def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+    return sha256(data).hexdigest()

@@ -4,12 +4,12 @@ Documents that are written once are read once, into an index that each search up
 sessions keep changing and are read every time.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 from passdown import layout
+from passdown.core.digests import sha256
 from passdown.core.formats.archives import parse_archive_file_name
 from passdown.core.formats.loops import parse_loop
 from passdown.core.formats.streams import parse_stream
@@ -199,7 +199,7 @@ class _IndexedSource:
             at, agent = self._read_stream(text)
         else:
             at, agent = self._read_record(name, text)
-        key = hashlib.sha256(f"{folder}/{name}".encode() + b"\0" + data).hexdigest()
+        key = sha256(f"{folder}/{name}".encode() + b"\0" + data).hexdigest()
         changed_at = _EPOCH + timedelta(microseconds=mark.changed // _MICROSECOND)
         yield SearchDocument(key, "", at or changed_at, _writable(agent), text)
 

@@ -1,6 +1,5 @@
 """Archive ledgers: write a session's record before its ledger is removed (S0, R18 to R20)."""
 
-import hashlib
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -8,6 +7,7 @@ from itertools import chain, count, islice
 from typing import Annotated, Final
 
 from passdown import layout
+from passdown.core.digests import sha256
 from passdown.core.facts import Provenance, may_leave
 from passdown.core.formats.archives import archive_file_name, render_archive
 from passdown.core.formats.ledgers import Ledger, parse_ledger, render_ledger
@@ -30,7 +30,7 @@ from passdown.errors import FormatError, StorageError
 from passdown.ports.documents import Documents
 from passdown.records import record, replace
 from passdown.services.sessions.foreign_documents import publish_ledger
-from passdown.services.sessions.journals import append_fact, list_labelled, only_of_track, read_account
+from passdown.services.sessions.journals import append_facts, list_labelled, only_of_track, read_account
 from passdown.services.sessions.ledgers import (
     LedgerReading,
     OpenedLedger,
@@ -103,8 +103,8 @@ def archive_ledger(
     handoff = make_handoff(own, read_checkout_state(workspace, account, for_record=True), trigger)
     path = _write_ledger_record(workspace, account, handoff, found)  # 2
     is_removed = not keep and found is not None and _remove(workspace, account.start.ledger, found)  # 3
-    for one in let_go(account):
-        append_fact(workspace, account, one, Provenance.OBSERVED)
+    if released := let_go(account):
+        append_facts(workspace, account, released, Provenance.OBSERVED)
     if keep and opened is not None:
         write_back(workspace, opened)
     elif is_here:
@@ -188,9 +188,9 @@ def _archive_foreign(workspace: Workspace, path: str, found: _Found) -> Archived
 
 
 def _remove(workspace: Workspace, path: str, found: _Found) -> bool:
-    """Remove an archived ledger; if that fails, it stays and nothing is lost."""
+    """Remove an archived ledger; if it stays, or a power cut brings it back, the next start does it again."""
     try:
-        return workspace.documents.remove(path, found.data, kept=True)
+        return workspace.documents.remove(path, found.data, kept=True, durable=False)
     except StorageError:
         return False
 
@@ -291,4 +291,4 @@ def _hash(workspace: Workspace, path: str) -> str:
         data = documents.read(path) if documents.size(path) <= _MOST_BYTES else None
     except StorageError:
         return ""
-    return "" if data is None else hashlib.sha256(data).hexdigest()[:_HASH_SIZE]
+    return "" if data is None else sha256(data).hexdigest()[:_HASH_SIZE]

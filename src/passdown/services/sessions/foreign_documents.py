@@ -4,7 +4,6 @@ Their text is in no journal: a brief shows it with its author and age. A ledger 
 nobody updates it any more is published first.
 """
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -12,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from passdown import layout
+from passdown.core.digests import sha256
 from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact
 from passdown.core.formats.journal import NOT_PUBLISHED, SESSION_END, JournalLine, Scope
@@ -108,7 +108,7 @@ def publish_ledger(workspace: Workspace, ledger: Ledger, reason: str) -> None:
     said = document_of(workspace, ledger)
     if said is None:
         return
-    digest = hashlib.sha256((ledger.source or "").encode()).hexdigest()[:_HASH_SIZE]
+    digest = sha256((ledger.source or "").encode()).hexdigest()[:_HASH_SIZE]
     name = f"{said.author}-{digest}"
     lines, _ = redact_lines(said.lines)
     account = replace(said.account, session=name)

@@ -141,10 +141,7 @@ def append_facts(
     workspace: Workspace, account: Account, new_facts: Sequence[NewFact], provenance: Provenance
 ) -> Sequence[JournalLine]:
     """Append facts in one write; raise a UsageError and write nothing if one is too long for a line."""
-    for one in new_facts:
-        if not fits_a_line(one):
-            hint = f"shorten it to {MAX_CHARS} characters; put longer text in a file"
-            raise UsageError(f"{one.kind.value}: a text of {len(one.text)} characters is too long", hint=hint)
+    require_short(new_facts)
     return workspace.journals.extend(
         account.session,
         lambda seq: [
@@ -152,6 +149,14 @@ def append_facts(
             for number, one in enumerate(new_facts)
         ],
     )
+
+
+def require_short(new_facts: Sequence[NewFact]) -> None:
+    """Raise a UsageError if a fact is too long for a line."""
+    for one in new_facts:
+        if not fits_a_line(one):
+            hint = f"shorten it to {MAX_CHARS} characters; put longer text in a file"
+            raise UsageError(f"{one.kind.value}: a text of {len(one.text)} characters is too long", hint=hint)
 
 
 def make_fact(workspace: Workspace, account: Account, new_fact: NewFact, provenance: Provenance) -> Fact:

@@ -381,7 +381,11 @@ def _write(workspace: Workspace, account: Account, reading: LedgerReading) -> tu
     try:
         if text != reading.text:
             ignore_folder(documents, paths.ledgers)
-            documents.replace(account.start.ledger, text.encode(), local=True, expected=reading.text.encode())
+            # Nobody has written into a new one: it can be made again from the journal (ADR 0042).
+            durable, before = bool(reading.text), reading.text.encode()
+            documents.replace(
+                account.start.ledger, text.encode(), local=True, expected=before, durable=durable
+            )
             for edit in filter(
                 None, (find_mode_edit(reading.ledger, account), find_second_now(reading.ledger))
             ):
@@ -396,7 +400,8 @@ def _write(workspace: Workspace, account: Account, reading: LedgerReading) -> tu
 def write_state(workspace: Workspace, account: Account) -> None:
     """Write the state file for tools that only read JSON; members of others are kept (C5).
 
-    If git tracks the file, they are dropped, because they are not from this machine (C119).
+    If git tracks the file, they are dropped, because they are not from this machine (C119). Without them, the
+    file can be made again from the journal, so it is not synced (ADR 0042).
     """
     documents, folder = workspace.documents, workspace.settings.paths.runtime
     path = layout.session_state(folder, account.file_id)
@@ -413,7 +418,8 @@ def write_state(workspace: Workspace, account: Account) -> None:
         known = SessionState()
     text = render_session_state(fill_state(known, account))
     if text != before:
-        documents.replace(path, text.encode(), local=True)
+        durable = bool(known.unknown or known.current_tasks)
+        documents.replace(path, text.encode(), local=True, durable=durable)
 
 
 def remove_state(workspace: Workspace, account: Account) -> None:

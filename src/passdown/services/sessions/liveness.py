@@ -5,11 +5,12 @@ from datetime import timedelta
 from typing import Final
 
 from passdown.core.formats.journal import Scope
+from passdown.core.ids import is_id
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import is_older
 from passdown.errors import SeveralSessionsError, UnknownSessionError, UsageError
 from passdown.records import replace
-from passdown.services.sessions.journals import fold_all, read_account, read_open
+from passdown.services.sessions.journals import read_account, read_open
 from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 STALE_AFTER: Final = timedelta(minutes=10)
@@ -111,12 +112,17 @@ def _find_named(workspace: Workspace, accounts: Sequence[Account], wanted: str) 
     """Return a session by its id, its agent or an id of its host; an ended session is not reopened."""
     if found := _find_told(accounts, [wanted]):
         return found
-    mentioning = workspace.journals.mentioning(Scope.ALL, wanted)
-    if any(is_called(one, wanted) for one in fold_all(workspace, mentioning)):
+    if is_known(workspace, wanted):
         raise UsageError(f"session {wanted} has ended", hint="run `passdown start` to start another")
     raise UnknownSessionError(
         f"there is no session {wanted}", hint="run `passdown status` to see the sessions"
     )
+
+
+def is_known(workspace: Workspace, name: str) -> bool:
+    """Return whether any session has or had a name; only journals that contain it are parsed."""
+    is_own = is_id(name) and read_account(workspace, name).started_at is not None
+    return is_own or find_called(workspace, name) is not None
 
 
 def find_called(workspace: Workspace, name: str) -> Account | None:

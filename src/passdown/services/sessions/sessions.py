@@ -1,11 +1,11 @@
 """The life cycle of a session: it starts, sends heartbeats, and ends, or is recovered if it never ended."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown import layout
-from passdown.core.facts import Provenance
+from passdown.core.facts import Fact, Provenance
 from passdown.core.formats.journal import SESSION_END, JournalLine, Scope
 from passdown.core.formats.ledgers import GENERIC
 from passdown.core.formats.state_file import choose_mode, read_preferred_mode
@@ -20,6 +20,7 @@ from passdown.core.sessions.session_facts import (
     Account,
     HostProcess,
     SessionStart,
+    fold_journal,
     fold_without_end,
     make_start,
 )
@@ -30,14 +31,18 @@ from passdown.services.log.events import WrittenEvent
 from passdown.services.sessions.journals import (
     append_fact,
     make_fact,
+    make_line,
     newest_first,
     read_account,
     read_open,
+    require_short,
     write_fact,
     write_heartbeat,
 )
 from passdown.services.sessions.ledgers import (
+    OpenedLedger,
     is_free,
+    open_ledger,
     read_ledger,
     record_displaced,
     remove_state,
@@ -86,6 +91,8 @@ class RecoveredSession:
 
     account: Account
     written: WrittenEvent | None
+    archived: "ArchivedLedger | None" = None
+    """The record of its ledger, if that is here."""
 
 
 @record
@@ -120,19 +127,32 @@ def recover(workspace: Workspace) -> tuple[RecoveredSession, ...]:
         if not is_live(workspace, account):
             # Unwritten facts stay in the journal; or another process has already done it.
             with suppress(StorageError, _AlreadyDoneError):
-                _keep_own(workspace, account)
+                opened = _open_own(workspace, account)
                 written = _finish(workspace, account, RECOVERED)
-                recovered.append(RecoveredSession(account=account, written=written))
-                _keep_own(workspace, read_account(workspace, account.session))
+                archived = _archive_own(workspace, account.session, opened)
+                recovered.append(RecoveredSession(account=account, written=written, archived=archived))
     return tuple(recovered)
 
 
-def _keep_own(workspace: Workspace, account: Account) -> None:
-    """Update the ledger of an ended session, if it is here and still belongs to the session."""
-    if account.start.checkout == workspace.root:
-        reading = read_ledger(workspace, account)
-        if reading.ledger.session_id == account.label and not reading.problems:
-            update_ledger(workspace, account)
+def _open_own(workspace: Workspace, account: Account) -> OpenedLedger | None:
+    """Journal manual edits of a session's ledger, if it is here and still belongs to the session."""
+    if account.start.checkout != workspace.root:
+        return None
+    reading = read_ledger(workspace, account)
+    if reading.ledger.session_id != account.label or reading.problems:
+        return None
+    return open_ledger(workspace, account)
+
+
+def _archive_own(workspace: Workspace, session: str, opened: OpenedLedger | None) -> "ArchivedLedger | None":
+    """Archive the ledger of a session that was recovered; it is not rendered again only to be read once."""
+    if opened is None:
+        return None
+    from passdown.services.sessions.archives import STALE, archive_ledger
+
+    with suppress(StorageError):  # the next start archives it
+        return archive_ledger(workspace, read_account(workspace, session), STALE, opened=opened)
+    return None
 
 
 class _AlreadyDoneError(Exception):
@@ -176,7 +196,8 @@ def start_session(workspace: Workspace, request: StartRequest) -> StartedSession
     """
     workspace.sweep()  # 1
     recovered = recover(workspace)
-    archived = _archive_stale(workspace, list_live(workspace))
+    archived = [one.archived for one in recovered if one.archived is not None]
+    archived += _archive_stale(workspace, list_live(workspace))
     _repair_view(workspace)
     process = workspace.processes.find_host()
     with _one_at_a_time(workspace):
@@ -310,14 +331,54 @@ def _begin(
     """
     agent, start = _identify(workspace, request, process, live, empty)
     session = empty.session if empty else f"s-{workspace.entropy.token(6).hex()}"
-    write_fact(workspace, session, make_start(start, workspace.now(), agent))
+    before = read_account(workspace, start.continues) if start.continues else None
+    first = make_start(start, workspace.now(), agent)
+    is_new = before is not None and (empty is None or empty.start.continues != start.continues)
+    _write_beginning(
+        workspace,
+        session,
+        first,
+        _Inheritance(
+            carried=_carry_over(workspace, request, before) if is_new and before else (),
+            bookmarks=before.bookmarks if is_new and before else {},
+            bound=_bind(workspace, request, before),
+        ),
+    )
     if empty:
         remove_state(workspace, empty)
-    before = read_account(workspace, start.continues) if start.continues else None
-    if before is not None and (empty is None or empty.start.continues != start.continues):
-        _carry_over(workspace, request, read_account(workspace, session), before)
-    bound = _bind(workspace, request, before)
-    return update_ledger(workspace, read_account(workspace, session), bound).account
+    return update_ledger(workspace, read_account(workspace, session)).account
+
+
+@record
+class _Inheritance:
+    """What a new session knows from the beginning."""
+
+    carried: Sequence[NewFact]
+    bookmarks: Mapping[str, str]
+    """How far transcripts were read, so that nothing is read twice."""
+    bound: Sequence[NewFact]
+
+
+def _write_beginning(workspace: Workspace, session: str, first: Fact, known: _Inheritance) -> None:
+    """Write the start of a session, and what it knows from the beginning, in one write."""
+    require_short([*known.carried, *known.bound])
+
+    def make(seq: int) -> Sequence[JournalLine]:
+        start = JournalLine(seq=seq, fact=first)
+        account = fold_journal(session, [*workspace.journals.read(session), start])
+        said = [(one, Provenance.OBSERVED) for one in known.carried]
+        said += [(one, Provenance.STATED) for one in known.bound]
+        lines = [
+            make_line(workspace, account, one, provenance, seq + number)
+            for number, (one, provenance) in enumerate(said, 1)
+        ]
+        for name, mark in known.bookmarks.items():
+            new_fact = NewFact(FactKind.BOOKMARK, name, others=((MARK, mark),))
+            fact = make_fact(workspace, account, new_fact, Provenance.OBSERVED)
+            lines.append(JournalLine(seq=seq + len(lines) + 1, fact=fact))
+        return [start, *lines]
+
+    workspace.journals.extend(session, make)
 
 
 def _identify(
@@ -350,16 +411,13 @@ def _identify(
     )
 
 
-def _carry_over(workspace: Workspace, request: StartRequest, account: Account, before: Account) -> None:
-    """Carry over goal, now and next, and the bookmarks of transcripts."""
-    if not request.is_fresh and not _leaves_track(workspace, request, before):
-        aims = [fact for fact in (before.goal, before.now) if fact]
-        carried = [NewFact(FactKind(fact.kind), fact.text, fact.key, origin=fact) for fact in aims]
-        for said in (*carried, *carry_steps(before.of(FactKind.NEXT))):
-            append_fact(workspace, account, said, Provenance.OBSERVED)
-    for name, mark in before.bookmarks.items():  # so that nothing is read twice
-        fact = make_fact(workspace, account, NewFact(FactKind.BOOKMARK, name), Provenance.OBSERVED)
-        write_fact(workspace, account.session, fact._replace(others=((MARK, mark),)))
+def _carry_over(workspace: Workspace, request: StartRequest, before: Account) -> Sequence[NewFact]:
+    """Return the goal, now and next that a session takes over from the one it continues."""
+    if request.is_fresh or _leaves_track(workspace, request, before):
+        return ()
+    aims = [fact for fact in (before.goal, before.now) if fact]
+    carried = [NewFact(FactKind(fact.kind), fact.text, fact.key, origin=fact) for fact in aims]
+    return (*carried, *carry_steps(before.of(FactKind.NEXT)))
 
 
 def _leaves_track(workspace: Workspace, request: StartRequest, before: Account) -> bool:

@@ -1,12 +1,12 @@
 """Keep the results of subagents, and apply their task updates once, for the session's agent (R210)."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import Annotated, Final
 
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.operations import Operation
 from passdown.core.coordination.tasks import COMPLETED, REASONS
+from passdown.core.digests import sha256
 from passdown.core.facts import Provenance, is_inside
 from passdown.core.formats.journal import JournalLine, Scope, facts_of
 from passdown.core.hosts.kept_results import (
@@ -63,7 +63,7 @@ def take_result(workspace: Workspace, account: Account, text: str, subagent: str
     try:
         result = read_result(text)
     except Malformed as found:  # 3
-        name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        name = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         hint = f"; {found.hint}" if found.hint else ""
         members = members_of_malformed(f"the result {found.problem}{hint}", subagent)
         return _keep(workspace, account, name, ResultStep.MALFORMED, members)

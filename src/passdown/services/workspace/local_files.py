@@ -44,7 +44,10 @@ def read_small(documents: "Documents", path: str) -> str:
 
 
 class Mark(NamedTuple):
-    """A file in this checkout that exists while work may be pending; it only saves searching for the work."""
+    """A file in this checkout that exists while work may be pending; it only saves searching for the work.
+
+    So it is not synced: a power cut may lose it, or bring it back (ADR 0042).
+    """
 
     name: str
     text: bytes
@@ -54,7 +57,7 @@ class Mark(NamedTuple):
         with suppress(StorageError):
             if not self.is_put(workspace):
                 ignore_folder(workspace.documents, workspace.settings.paths.runtime)
-                workspace.documents.replace(self._path(workspace), self.text, local=True)
+                workspace.documents.replace(self._path(workspace), self.text, local=True, durable=False)
 
     def is_put(self, workspace: "Workspace") -> bool:
         """Return whether it exists."""
@@ -63,7 +66,7 @@ class Mark(NamedTuple):
     def remove(self, workspace: "Workspace") -> None:
         """Remove it, if possible."""
         with suppress(StorageError):
-            workspace.documents.remove(self._path(workspace), self.text)
+            workspace.documents.remove(self._path(workspace), self.text, durable=False)
 
     def _path(self, workspace: "Workspace") -> str:
         return f"{workspace.settings.paths.runtime}/{self.name}"

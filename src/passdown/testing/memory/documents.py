@@ -38,9 +38,17 @@ class MemoryDocuments:
         below = [name for name in self._files if name.startswith(start)]
         return iter(sorted(name for name in below if not SKIPPED & {*name.removeprefix(start).split("/")}))
 
-    def replace(self, path: str, data: bytes, *, local: bool = False, expected: bytes | None = None) -> None:
-        """Make a file hold exactly these bytes; `local` changes nothing in memory."""
-        del local
+    def replace(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        local: bool = False,
+        expected: bytes | None = None,
+        durable: bool = True,
+    ) -> None:
+        """Make a file hold exactly these bytes; `local` and `durable` change nothing in memory."""
+        del local, durable
         place = _locate(path)
         if self.is_folder(path) or any(above in self._files for above in _above(place)):
             reason = f"could not write {path}: a file or folder is in the way"
@@ -64,9 +72,9 @@ class MemoryDocuments:
         self.replace(path, data)
         return True
 
-    def remove(self, path: str, data: bytes, *, kept: bool = False) -> bool:
+    def remove(self, path: str, data: bytes, *, kept: bool = False, durable: bool = True) -> bool:
         """Remove a file that holds exactly these bytes."""
-        del kept
+        del kept, durable
         place = _locate(path)
         if self._files.get(place) != data:
             return False
