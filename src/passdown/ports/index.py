@@ -56,6 +56,14 @@ class EventLocation(NamedTuple):
         return self.ranked_at, self.cause, self.rank
 
 
+class SingleFiles(NamedTuple):
+    """The events that have files of their own and a name that starts with their date."""
+
+    number: int = 0
+    oldest: str = ""
+    """The first of their names; empty if there are none."""
+
+
 class NewestEvents(NamedTuple):
     """The newest events that a writer has read (C115), named by the start of their hashes."""
 
@@ -165,6 +173,18 @@ class ReadProgress(Protocol):
         ...
 
 
+class SingleEvents(Protocol):
+    """What is known about events in files of their own, which wait to be archived."""
+
+    def single_files(self) -> SingleFiles:
+        """Count them, and return the oldest."""
+        ...
+
+    def single_sessions(self) -> frozenset[str]:
+        """Return the sessions that wrote them; with an empty name if one has none."""
+        ...
+
+
 class OpenedStore(Protocol):
     """A store that may have open files."""
 
@@ -173,7 +193,7 @@ class OpenedStore(Protocol):
         ...
 
 
-class Index(RetractedFacts, EventContents, ReadProgress, OpenedStore, Protocol):
+class Index(RetractedFacts, EventContents, ReadProgress, SingleEvents, OpenedStore, Protocol):
     """All events of one log, ready for queries; it may be lost at any time and rebuilt."""
 
     def changing(self) -> AbstractContextManager[None]:

@@ -23,6 +23,15 @@ DELETE FROM files WHERE id = ?;
 -- name: list_uncommitted
 SELECT folder, name FROM files WHERE committed = 0;
 
+-- name: count_single
+SELECT count(*), coalesce(min(name), '') FROM files
+WHERE name GLOB '[0-9][0-9][0-9][0-9]-*';
+
+-- name: sessions_of_single
+SELECT DISTINCT sources.session
+FROM files JOIN holds ON holds.file = files.id JOIN sources ON sources.id = holds.source
+WHERE files.name GLOB '[0-9][0-9][0-9][0-9]-*';
+
 -- name: set_committed
 UPDATE files SET committed = 1 WHERE folder = ? AND name = ?;
 
