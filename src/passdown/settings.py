@@ -98,6 +98,13 @@ class GateMode(StrEnum):
     FULL = "full"
 
 
+class Archiver(StrEnum):
+    """Who archives the events of a project with several clones."""
+
+    NOBODY = ""
+    JOB = "job"
+
+
 class EventLayout(StrEnum):
     """How published events are arranged in their folder."""
 
@@ -140,7 +147,12 @@ class EventSettings:
     retention_days: Annotated[
         int, "Archive events older than this many days.", Bounds(least=0, most=3650)
     ] = 7
-    archive: Annotated[bool, "Archive old events automatically."] = True
+    archive: Annotated[bool, "Archive old events as sessions end, in the only clone or in a chosen one."] = (
+        True
+    )
+    archiver: Annotated[
+        Archiver, "`job`: a job runs `passdown archive run`, which does not wait above 2,000 single files."
+    ] = Archiver.NOBODY
     publish_minutes: Annotated[
         int,
         "Publish at the end of a turn at most once in this many minutes.",

@@ -47,6 +47,7 @@ def make_bench(folder: Path, *, with_git: bool = True) -> Bench:
         index=MemoryIndex(),
         documents=documents,
         repository=repository,
+        archive_branch=repository,
         clock=clock,
     )
     return Bench(folder=folder, checkout=checkout, repository=repository, clock=clock)

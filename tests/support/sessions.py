@@ -17,6 +17,7 @@ from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.file_names import LocalFileNames
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.memory.index import MemoryIndex
+from passdown.ports.archive_branch import ArchiveBranch
 from passdown.ports.change_files import ChangeFiles
 from passdown.ports.clock import Clock, Entropy
 from passdown.ports.commit_contents import CommitContents
@@ -134,6 +135,7 @@ class MemoryWorkspace:
     documents: Documents = field(default_factory=MemoryDocuments)
     git_documents: Documents | None = None
     repository: Repository = field(default_factory=lambda: MemoryRepository(MemoryDocuments()))
+    archive_branch: ArchiveBranch = field(default_factory=lambda: MemoryRepository(MemoryDocuments()))
     history: GitHistory = field(default_factory=MemoryHistory)
     commit_contents: CommitContents = field(default_factory=MemoryHistory)
     tracking: Tracking = field(default_factory=lambda: MemoryRepository(MemoryDocuments()))

@@ -16,7 +16,7 @@ def _in(room: str, verbs: str) -> Room:
 
 ACTIONS: Final[Mapping[str, Room]] = MappingProxyType(
     {
-        "archives": _in("log", "clean verify"),
+        "archives": _in("log", "clean resolve run verify"),
         "briefs": _in("handover", "describe_brief show_banner show_brief"),
         "certificates": _in("handover", "certify"),
         "checkpoints": _in("work", "plan_resume plan_validation resume save show validate"),

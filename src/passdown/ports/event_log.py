@@ -58,3 +58,11 @@ class EventLog(Protocol):
         with the same content is only removed here; if the content differs, the file stays where it is.
         """
         ...
+
+    def discard(self, folder: str, files: Mapping[str, bytes], *, is_archived: bool = False) -> Sequence[str]:
+        """Remove the files of a folder that hold exactly these bytes; return their names.
+
+        With `is_archived`, `folder` is a day of the archive; it is removed when it is empty. Raises a
+        StorageError if a file cannot be removed; what was removed before stays removed.
+        """
+        ...

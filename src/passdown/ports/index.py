@@ -87,6 +87,14 @@ class EventFilter(NamedTuple):
         return is_by and is_like and is_then
 
 
+class SingleFiles(NamedTuple):
+    """The events that have files of their own and a name that starts with their date."""
+
+    number: int = 0
+    oldest: str = ""
+    """The first of their names; empty if there are none."""
+
+
 class NewestEvents(NamedTuple):
     """The newest events that a writer has read (C115), named by the start of their hashes."""
 
@@ -208,6 +216,18 @@ class ReadProgress(Protocol):
         ...
 
 
+class SingleEvents(Protocol):
+    """What is known about events in files of their own, which wait to be archived."""
+
+    def single_files(self) -> SingleFiles:
+        """Count them, and return the oldest."""
+        ...
+
+    def single_sessions(self) -> frozenset[str]:
+        """Return the sessions that wrote them; with an empty name if one has none."""
+        ...
+
+
 class OpenedStore(Protocol):
     """A store that may have open files."""
 
@@ -236,7 +256,7 @@ class ListedEvents(Protocol):
         ...
 
 
-class Index(RetractedFacts, EventContents, ListedEvents, ReadProgress, OpenedStore, Protocol):
+class Index(RetractedFacts, EventContents, ListedEvents, ReadProgress, SingleEvents, OpenedStore, Protocol):
     """All events of one log, ready for queries; it may be lost at any time and rebuilt."""
 
     def changing(self) -> AbstractContextManager[None]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     from passdown.engines.git.repository import GitRepository
     from passdown.engines.patience import Patience
     from passdown.engines.process import SystemProcesses
+    from passdown.ports.archive_branch import ArchiveBranch
     from passdown.ports.change_files import ChangeFiles
     from passdown.ports.clock import Clock, Entropy
     from passdown.ports.commit_contents import CommitContents
@@ -132,6 +133,11 @@ class LocalWorkspace:
     @cached_property
     def repository(self) -> "Repository":
         """The repository that contains the root."""
+        return self._git
+
+    @cached_property
+    def archive_branch(self) -> "ArchiveBranch":
+        """The branch, as archiving sees it."""
         return self._git
 
     @cached_property

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from tests.support.gits import Project, make_project
-from tests.support.projects import ARCHIVE, VIEW, put, put_event
+from tests.support.projects import ARCHIVE, EVENTS, VIEW, put, put_event
 from tests.transcripts import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the recipes are shell scripts")
@@ -57,6 +57,7 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     put_event(project.folder, "2020-01-10T13:00:00Z", goal="Fix hooks", now="Old")
     install(project.folder, "ci/synthesize")
     install(project.folder, "ci/check-view")
+    put(project.folder, "passdown.toml", script("passdown.toml"))
     project.git("add", "--all")
     project.git("commit", "--quiet", "--message=one")
     project.git("clone", "--quiet", "--bare", ".", str(bare))
@@ -110,9 +111,44 @@ def test_the_job_brings_the_view_up_to_date_and_the_check_passes_in_fresh_clones
         assert (checked.returncode, checked.stdout) == (0, "")
         assert call(fresh.folder, "passdown", "view", "verify").returncode == 0
         assert list((fresh.folder / ARCHIVE).rglob("*.md"))
+    assert call(clone(remote, "later").folder, "ci/synthesize", "main").returncode == 0
     before = remote.git("rev-parse", "main")
+    fresh = clone(remote, "without old copies")
+    assert not list((fresh.folder / ARCHIVE).rglob("*.md"))
+    assert call(fresh.folder, "ci/check-view").returncode == 0
     assert call(clone(remote, "again").folder, "ci/synthesize", "main").returncode == 0
     assert remote.git("rev-parse", "main") == before
+
+
+@pytest.mark.requirement("C127")
+def test_a_job_that_was_overtaken_by_another_run_drops_its_own(remote: Project) -> None:
+    jobs = [clone(remote, name) for name in ("job", "other")]
+    put_event(jobs[0].folder, "2020-01-12T08:00:00Z", "crisp", now="Old, too")
+    jobs[0].git("add", "--all")
+    jobs[0].git("commit", "--quiet", "--message=late")
+    assert call(jobs[1].folder, "ci/synthesize").returncode == 0
+    assert call(jobs[0].folder, "passdown", "archive", "run", "--yes").returncode == 0
+
+    assert call(jobs[0].folder, "ci/synthesize").returncode == 0
+
+    fresh = clone(remote, "fresh")
+    assert call(fresh.folder, "ci/check-view").returncode == 0
+    assert call(fresh.folder, "passdown", "archive", "verify").returncode == 0
+    assert not fresh.git("ls-files", "--", f"{EVENTS}/*.md")
+
+
+@pytest.mark.requirement("C127")
+def test_the_job_archives_only_once_the_settings_say_that_it_does(remote: Project) -> None:
+    job = clone(remote, "job")
+    put(job.folder, "passdown.toml", "")
+    job.git("commit", "--quiet", "--all", "--message=unset")
+
+    refused = call(job.folder, "passdown", "archive", "run", "--yes")
+
+    assert refused.returncode == 1
+    assert "other clones write events, too" in refused.stderr
+    assert 'archiver = "job"' in refused.stderr
+    assert not list((job.folder / ARCHIVE).rglob("*.md"))
 
 
 def test_a_job_that_was_overtaken_starts_again(remote: Project) -> None:

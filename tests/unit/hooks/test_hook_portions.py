@@ -343,7 +343,7 @@ def test_an_end_commits_events_where_the_view_cannot_be_written(scene: Scene) ->
 
 
 @pytest.mark.requirement("C131")
-def test_what_was_archived_and_not_committed_is_committed_by_the_next_hook(scene: Scene) -> None:
+def test_what_is_archived_is_committed_at_once_and_the_next_hook_commits_the_rest(scene: Scene) -> None:
     old = f"{EVENTS}/2025-12-01T10-00-00Z_{AGENT}.md"
     text = f"---\nts: 2025-12-01T10:00:00Z\nagent: {AGENT}\n---\n\nthis_session:\n- did it\n"
     put(scene.project.folder, old, text)
@@ -355,7 +355,7 @@ def test_what_was_archived_and_not_committed_is_committed_by_the_next_hook(scene
 
     scene.work("read the code")
 
-    assert scene.own() == ["passdown: 3 events, 1 archive file, view"]
+    assert scene.own() == ["passdown: 1 event, view", "passdown: 1 event archived (1 new rollup)"]
     assert scene.uncommitted() == []
     scene.pass_time(minutes=31)
     scene.work("wrote the code")
@@ -368,6 +368,7 @@ def test_a_hook_archives_a_portion_of_what_is_old(scene: Scene) -> None:
     scene.project.git("add", "--all")
     scene.project.git("commit", "--quiet", "--message=events")
     scene.command("synthesize")
+    scene.pass_time(minutes=4 * 1440)
     archive = scene.project.folder / "thoughts/shared/handoffs/archive"
 
     archived = []
@@ -375,7 +376,7 @@ def test_a_hook_archives_a_portion_of_what_is_old(scene: Scene) -> None:
     for last, session in pairwise(("first", "second", "third", "fourth", "fifth")):
         scene.command("done", f"what {last} did", "--session", last)
         scene.end(last)
-        scene.pass_time(minutes=30 * 1440)
+        scene.pass_time(minutes=6 * 1440)
         scene.start(session)
         archived.append(len([file for file in archive.rglob("*.md") if AGENT in file.name]))
         assert scene.uncommitted() == []

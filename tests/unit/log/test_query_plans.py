@@ -12,7 +12,7 @@ from passdown.engines.sqlite.database import read_queries
 HERE = Path(event_index.__file__).parent
 QUERIES = read_queries(HERE / "event_queries.sql")
 # These list everything, for whoever asked for everything.
-WHOLE = frozenset({"list_folders", "list_days"})
+WHOLE = frozenset({"list_folders", "list_days", "count_single", "sessions_of_single"})
 # Ranks everything anew, when an event moves others.
 WHOLE |= {"all_links"}
 LARGE = re.compile(r"SCAN (files|sources|facts|holds|retractions)\b(?!.*USING (COVERING )?INDEX)")

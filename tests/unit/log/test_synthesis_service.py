@@ -116,6 +116,7 @@ def test_archiving_happens_when_asked_or_with_a_commit(
     bench: Bench, *, archive: bool | None, setting: bool, to_commit: bool, is_done: bool
 ) -> None:
     checkout = bench.with_settings(Settings(events=EventSettings(archive=setting)))
+    synthesize(checkout, archive=False, to_commit=True)
 
     outcome = synthesize(checkout, archive=archive, to_commit=to_commit)
 

@@ -8,6 +8,7 @@ from passdown.core.formats.events import render_event
 from passdown.engines.memory.index import MemoryIndex
 from passdown.records import replace
 from passdown.services.log.events import update_index
+from passdown.services.log.rollups import archive_events
 from passdown.services.log.synthesis import synthesize
 from passdown.services.log.verification import DamagedEvent, EventDamage, UnmergedFile, Verdict, verify
 from passdown.services.log.views import ViewState
@@ -129,7 +130,8 @@ def test_what_the_cache_knew_is_named_when_the_view_does_not_fit(bench: Bench) -
 
 
 def test_a_missing_rollup_names_each_event_in_it(bench: Bench) -> None:
-    synthesize(bench.checkout, archive=True)
+    archive_events(bench.checkout.log, bench.clock, 7)
+    synthesize(bench.checkout)
     rollup = next(path for path in listing(bench.folder) if "/rollup-" in path)
     (bench.folder / rollup).unlink()
 

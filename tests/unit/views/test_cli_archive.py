@@ -43,6 +43,7 @@ class Shelf:
         ):
             put_event(project.folder, ts, this_session=(text,))
         put(project.folder, f"{RECORDS}/2025-11-01-08-00-manual.md", RECORD)
+        self.commit()
         assert command("synthesize", "--archive").code == 0
 
     def commit(self) -> None:
@@ -117,7 +118,8 @@ def test_what_is_wrong_with_the_archive_is_named(shelf: Shelf) -> None:
     assert f"{second}: cannot be read as an event" in said
     assert f"{RECORDS}/2025-11-02-08-00-manual.md: " in said
     assert (third in said, shown[rollup.name] in said) == (False, False)
-    assert done.err == "passdown: 5 problems\n"
+    assert "is missing; `git checkout -- " in said
+    assert done.err == "passdown: 6 problems\n"
 
 
 @pytest.mark.requirement("G3", "C125")
@@ -135,8 +137,8 @@ def test_old_copies_are_shown_and_go_only_when_somebody_says_so(shelf: Shelf) ->
     assert shelf.copies() == [first, second, third]
     view = shelf.command("view", "show").out
     done = shelf.command("archive", "clean", "--yes")
-    assert done.out == f"removed 2 copies of archived events from before {BEFORE}\n"
-    assert f"git add --update -- {ARCHIVE}" in done.err
+    assert done.out.startswith(f"removed 2 copies of archived events from before {BEFORE}\ncommitted as ")
+    assert shelf.project.git("status", "--porcelain", "--", ARCHIVE, EVENTS) == ""
     assert shelf.copies() == [third]
     assert len(shelf.rollups()) == 3
     assert list((shelf.project.folder / RECORDS).iterdir())
@@ -154,23 +156,24 @@ def test_a_copy_that_no_rollup_holds_or_no_commit_has_stays(shelf: Shelf) -> Non
     first, second, third = shelf.copies()
     full = shelf.project.folder / first
     full.write_text(full.read_text().replace("zebra", "horse"))
+    fourth = put(shelf.project.folder, f"{ARCHIVE}/2025-11-20/new.md", full.read_text())
 
     done = shelf.command("archive", "clean", "--older", "1d", "--yes")
 
-    assert done.out.startswith("removed 0 copies of archived events from before 2026-01-10 12:00Z\n")
-    said = " ".join(done.out.split())
-    assert f"{first}: kept: it is not in any rollup of 2025-11-20 with this text" in said
-    assert f"{third}: kept: it is not committed yet" in said
-    assert shelf.copies() == [first, second, third]
+    assert done.out.startswith("removed 2 copies of archived events from before 2026-01-10 12:00Z\n")
+    assert f"{first}: kept: it was changed since the last commit" in " ".join(done.out.split())
+    assert shelf.copies() == [first, fourth.relative_to(shelf.project.folder).as_posix()]
     shelf.commit()
-    answer = json.loads(shelf.command("archive", "clean", "--older", "1d", "--json").out)
-    assert (answer["due"], [one["path"] for one in answer["kept"]]) == ([second, third], [first])
-    assert answer["before"] == "2026-01-10T12:00:00Z"
+    answer = json.loads(shelf.command("archive", "clean", "--older", "1d", "--yes", "--json").out)
+    assert [one["problem"] for one in answer["kept"]] == [
+        "is not in any rollup of 2025-11-20 with this text"
+    ] * 2
+    assert (answer["removed"], answer["before"]) == ([], "2026-01-10T12:00:00Z")
+    assert (second in shelf.copies(), third in shelf.copies()) == (False, False)
 
 
 @pytest.mark.requirement("G3")
 def test_a_copy_that_changed_after_it_was_chosen_stays(shelf: Shelf) -> None:
-    shelf.commit()
     workspace = open_checkout(shelf.project.folder, Settings())
     plan = plan_cleaning(workspace, workspace.now())
     first, second, third = shelf.copies()
@@ -184,13 +187,14 @@ def test_a_copy_that_changed_after_it_was_chosen_stays(shelf: Shelf) -> None:
 @pytest.mark.requirement("G3")
 def test_what_is_no_event_stays_and_no_age_is_refused(shelf: Shelf) -> None:
     shelf.commit()
-    put(shelf.project.folder, f"{ARCHIVE}/notes.md", "Somebody's notes\n")
+    put(shelf.project.folder, f"{ARCHIVE}/2025-11-20/notes.md", "Somebody's notes\n")
     put(shelf.project.folder, f"{ARCHIVE}/picture.png", "")
     (shelf.project.folder / ARCHIVE / "2025-11-20" / "broken.md").symlink_to("nowhere")
+    shelf.commit()
 
     done = shelf.command("archive", "clean", "--yes")
 
-    assert f"{ARCHIVE}/notes.md: kept: it cannot be read as an event" in " ".join(done.out.split())
+    assert "notes.md: kept: it cannot be read as an event" in " ".join(done.out.split())
     assert (shelf.project.folder / ARCHIVE / "picture.png").exists()
     assert shelf.command("archive", "clean", "--older", "soon").code == 2
     refused = shelf.command("archive", "clean", "--older", "999999w")

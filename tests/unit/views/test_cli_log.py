@@ -128,7 +128,7 @@ def test_archived_events_are_listed_like_the_others(command: Caller, project: Pr
         put_event(project.folder, f"2026-01-0{day}T14:03:52Z", now=f"Later on day {day}")
     before = command("log").out
 
-    command("synthesize", "--archive")
+    command("synthesize", "--archive", "--commit")
 
     assert command("log").out == before
     answer = json.loads(command("log", "--json").out)

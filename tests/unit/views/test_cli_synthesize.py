@@ -124,6 +124,8 @@ def test_empty_files_are_no_events_and_stay_where_they_are(command: Caller, proj
     empty = [f"{EVENTS}/2026-01-01T13-03-5{number}.000Z_birch.md" for number in range(7)]
     for number, path in enumerate(empty):
         put(project.folder, path, "" if number else "---\n---\n")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--message=events")
 
     done = command("synthesize", "--archive")
 
@@ -246,14 +248,31 @@ def test_old_events_are_archived_and_all_is_committed(command: Caller, project: 
     )
 
 
-def test_archiving_alone_commits_nothing(command: Caller, project: Project) -> None:
+@pytest.mark.requirement("C127", "R127")
+def test_archiving_alone_commits_only_what_it_archived(command: Caller, project: Project) -> None:
     put_event(project.folder, "2026-01-02T13:03:52Z", now="Old")
     put_event(project.folder, "2026-01-03T13:03:52Z", now="Old")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--message=events")
 
     done = command("synthesize", "--archive")
 
     assert done.out == f"2 events; view written: {VIEW}\n2 events of 2 days archived\n"
-    assert project.git("log", check=False) == ""
+    assert project.git("log", "--format=%s").splitlines()[0] == (
+        "passdown: 2 events archived (2 new rollups)"
+    )
+    assert project.git("status", "--porcelain") == f"?? {VIEW}\n"
+
+
+@pytest.mark.requirement("C127")
+def test_events_that_are_not_committed_are_not_archived(command: Caller, project: Project) -> None:
+    project.git("commit", "--quiet", "--allow-empty", "--message=begin")
+    put_event(project.folder, "2026-01-02T13:03:52Z", now="Old")
+
+    done = command("synthesize", "--archive")
+
+    assert (done.code, done.out) == (0, f"1 event; view written: {VIEW}\n")
+    assert "not archived: 1 event is not committed yet" in done.err
 
 
 def test_a_commit_that_is_not_made_says_why(
@@ -348,7 +367,7 @@ def test_the_view_of_named_files_is_printed_and_nothing_is_written(command: Call
 @pytest.mark.requirement("R126")
 def test_the_view_of_named_files_is_written_to_a_named_file(command: Caller, project: Project) -> None:
     put_event(project.folder, "2026-01-02T13:03:52Z", now="Create the PR")
-    command("synthesize", "--archive")
+    command("synthesize", "--archive", "--commit")
     printed = command("synthesize", "--input", f"{EVENTS}/**/rollup-*.jsonl").out
 
     done = command("synthesize", "--input", f"{EVENTS}/*/*", "--output", "out/view.md")

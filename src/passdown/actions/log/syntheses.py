@@ -16,6 +16,8 @@ from passdown.ports.index import EventLocation
 from passdown.ports.repository import Committed, Skipped
 from passdown.records import record
 from passdown.services.log import synthesis
+from passdown.services.log.archive_conflicts import describe_conflicts
+from passdown.services.log.archive_writers import may_archive
 from passdown.services.log.commits import NotDue
 from passdown.services.log.events import update_index
 from passdown.services.log.history import EventTexts, InputFile, index_files, label, parse_text
@@ -124,6 +126,7 @@ class SynthesisOutcome:
     archived: Annotated[
         ArchivedEvents | None, "What was archived; null if that was not requested.", Form(_tell_archived)
     ]
+    not_archived: Annotated[str | None, "Why something was not archived although that was requested.", HIDDEN]
     commit: Annotated[
         Committed | Skipped | NotDue | None, "The commit, or why there is none.", Form(_tell_commit)
     ]
@@ -169,6 +172,8 @@ def synthesize(caller: Caller, request: SynthesisRequest) -> NothingToMerge | Sy
     """Make the view of all events and write it; then archive and commit, if requested."""
     if nothing := find_legacy_view(caller) or _find_empty(caller):
         return nothing
+    if conflicts := describe_conflicts(caller.workspace):
+        caller.warn(*conflicts)
     found = synthesis.synthesize(
         caller.workspace, archive=request.archive, to_commit=request.commit, step=caller.around.progress
     )
@@ -189,6 +194,7 @@ def synthesize(caller: Caller, request: SynthesisRequest) -> NothingToMerge | Sy
         ),
         ahead=found.ahead,
         archived=found.archived,
+        not_archived=found.not_archived or None,
         commit=found.committed,
         files=found.skipped_files,
         written=written,
@@ -233,7 +239,7 @@ def _compare(caller: Caller, found: SynthesisPreview) -> tuple[str, ...]:
 def _find_further(caller: Caller, found: SynthesisResult) -> FurtherSteps:
     workspace, events = caller.workspace, caller.workspace.settings.events
     return FurtherSteps(
-        due=count_due(workspace.log, workspace.clock, events.retention_days),
+        due=count_due(workspace.log, workspace.clock, events.retention_days) if may_archive(workspace) else 0,
         days=events.retention_days,
         is_usual=events.archive,
         is_uncommitted=is_uncommitted(workspace, found.place),

@@ -25,6 +25,8 @@ from passdown.services.coordination.overview import read_tasks
 from passdown.services.coordination.reservations import list_reservations
 from passdown.services.handover.context_usage import read_level
 from passdown.services.handover.degradation import read_degradation
+from passdown.services.log.archive_conflicts import describe_conflicts
+from passdown.services.log.archive_writers import find_due
 from passdown.services.log.commits import count_files
 from passdown.services.operations.waiting import find_waiting
 from passdown.services.project.status import (
@@ -44,6 +46,7 @@ from passdown.wiring.searches import open_search_scope
 if TYPE_CHECKING:  # few sessions coordinate, and few projects have tasks
     from passdown.ports.coordination import Coordination
     from passdown.services.coordination.overview import TaskOverview
+    from passdown.services.log.archive_writers import DueRun
     from passdown.services.sessions.pending_commits import UncommittedFiles
 
 LAST_WORK: Final = "last worked on"
@@ -182,6 +185,10 @@ class StatusResult:
     waiting: Annotated[Sequence[SharedOperation], "The changes queued for the tracker.", HIDDEN]
     questions: Annotated[int, "How many questions are open, if they were to be counted.", HIDDEN]
     now: Annotated[datetime, "When this was read.", HIDDEN]
+    due: Annotated["DueRun | None", "What waits to be archived, and who archives it.", HIDDEN] = None
+    conflicts: Annotated[
+        tuple[str, str] | None, "An unfinished merge in files of events, and what to do about it.", HIDDEN
+    ] = None
 
 
 def status(caller: Caller, request: StatusRequest) -> StatusResult:
@@ -204,6 +211,8 @@ def status(caller: Caller, request: StatusRequest) -> StatusResult:
         index=index,
         paused_by=paused or None,
         uncommitted=uncommitted,
+        due=find_due(workspace),
+        conflicts=describe_conflicts(workspace),
         team=team,
         tracker=describe(TrackerStatus, tasks, name=tasks.tracker) if tasks else None,
         outbox=tuple(describe_operation(one, workspace.now()) for one in waiting),

@@ -3,11 +3,11 @@
 The first line is a header; each further line is one whole event with its hash. Two rollups of a day may
 overlap, because clones archive at different times: events are merged by their hash. A rollup is named after
 the hash of its content and never changes. It is JSON, not Markdown, so that git never mistakes it for a
-renamed event.
+renamed event. A day with many events gets several, because forges refuse large files (C128).
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Final, NamedTuple, cast
 
@@ -17,8 +17,13 @@ from passdown.core.merge.event_facts import ID_SIZE, EventFacts, parse_event_fac
 
 VERSION: Final = 1
 
+PART_SIZE: Final = 16 * 1024 * 1024
+"""How many bytes a rollup may have, unless its only event is larger."""
+
 _PREFIX: Final = "rollup-"
 _SUFFIX: Final = ".jsonl"
+_HEAD_SIZE: Final = 256
+"""At least as many bytes as the first line has."""
 
 
 class RollupMember(NamedTuple):
@@ -53,13 +58,39 @@ def name_rollup_data(data: bytes) -> str:
 
 def render_rollup(day: date, members: Iterable[tuple[RollupMember, EventFacts]]) -> str:
     """Render the events of a day, each once and in order: the same events produce the same bytes."""
+    return _render_part(day, list(_render_lines(members)))
+
+
+def render_rollups(
+    day: date, members: Iterable[tuple[RollupMember, EventFacts]], most: int = PART_SIZE
+) -> Iterator[str]:
+    """Render the events of a day as `render_rollup` does, in parts of at most so many bytes.
+
+    A part with a single event may be larger.
+    """
+    part: list[str] = []
+    size = 0
+    for line in _render_lines(members):
+        length = len(line.encode())
+        if part and size + length > most - _HEAD_SIZE:
+            yield _render_part(day, part)
+            part, size = [], 0
+        part.append(line)
+        size += length
+    if part:
+        yield _render_part(day, part)
+
+
+def _render_lines(members: Iterable[tuple[RollupMember, EventFacts]]) -> Iterator[str]:
     unique = {source.rank: member for member, source in sorted(members, key=_order)}
-    head = {"type": "rollup", "v": VERSION, "day": day.isoformat(), "events": len(unique)}
-    lines = [
-        {"id": rank.id, "sha256": rank.hash, "name": member.name, "text": _text_of(member)}
-        for rank, member in unique.items()
-    ]
-    return "".join(f"{dump(line)}\n" for line in [head, *lines])
+    for rank, member in unique.items():
+        line = {"id": rank.id, "sha256": rank.hash, "name": member.name, "text": _text_of(member)}
+        yield f"{dump(line)}\n"
+
+
+def _render_part(day: date, lines: list[str]) -> str:
+    head = {"type": "rollup", "v": VERSION, "day": day.isoformat(), "events": len(lines)}
+    return "".join((f"{dump(head)}\n", *lines))
 
 
 def _text_of(member: RollupMember) -> str:

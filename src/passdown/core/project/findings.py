@@ -44,6 +44,8 @@ class FindingKind(StrEnum):
     EVENTS = "events"
     SESSION = "session"
     JOURNAL = "journal"
+    ARCHIVE = "archive"
+    CONFLICTS = "conflicts"
     CLOCK = "clock"
     CACHE = "cache"
     LAYOUT = "layout"
@@ -269,6 +271,16 @@ def damaged_journal(path: str, count: int, problem: str, *, is_known: bool) -> F
     if not is_known:
         hint = f"it {problem} and names no session: look at the file, then move it away"
     return Finding(code=FindingKind.JOURNAL, what=what, hint=hint, where=path)
+
+
+def conflicts(what: str, hint: str) -> Finding:
+    """A merge stopped because several clones archived the same events."""
+    return Finding(code=FindingKind.CONFLICTS, what=what, hint=hint)
+
+
+def due_archive(what: str, who: str, hint: str) -> Finding:
+    """Events wait to be archived, and no session does it."""
+    return Finding(code=FindingKind.ARCHIVE, what=f"{what} wait: {who}", hint=hint, severity=Severity.WARNING)
 
 
 def future_event(event: str, at: datetime) -> Finding:

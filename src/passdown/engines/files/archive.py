@@ -5,8 +5,9 @@ here.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 
 from passdown.engines.files import read, write
 from passdown.engines.files.displaced_names import (
@@ -44,7 +45,7 @@ def move_files(
     except OSError as error:
         raise read.unreadable(folder, error) from error
     with here:
-        there = [name for name in names if _is_there(here, name, archive, operations, roots)]
+        there = _copy_or_link(here, names, archive, operations, roots)
         moved = 0
         for name in there:
             # 3: the process that removed it had archived it first.
@@ -53,6 +54,34 @@ def move_files(
                 moved += 1
         write.sync_folder(here, operations=operations)
     return moved
+
+
+def remove_files(
+    folder: str,
+    files: Mapping[str, bytes],
+    *,
+    operations: write.FileOperations = write.HERE,
+    roots: Sequence[str] = (),
+) -> Sequence[str]:
+    """Remove the files of a folder that hold exactly these bytes; return their names.
+
+    Raises a StorageError if one cannot be removed; what was removed before stays removed.
+    """
+    try:
+        here = _open(folder, roots, operations)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise read.unreadable(folder, error) from error
+    removed: list[str] = []
+    with here:
+        for name, data in files.items():
+            if _read(here, name) == data:
+                with suppress(FileNotFoundError):  # another process removed it
+                    _remove(here, name)
+                    removed.append(name)
+        write.sync_folder(here, operations=operations)
+    return removed
 
 
 def remove_file(
@@ -119,6 +148,12 @@ def remove_empty_folders(folder: str) -> None:
             os.rmdir(path)
 
 
+def remove_if_empty(folder: str) -> None:
+    """Remove a folder if it is empty; git does not track it then."""
+    with suppress(OSError):  # it is not empty, or we may not remove it
+        os.rmdir(folder)
+
+
 def _open(folder: str, roots: Sequence[str], operations: write.FileOperations) -> OpenFolder:
     return read.open_folder(read.root_of(folder, roots), folder, by_handle=operations.folder_handles)
 
@@ -135,6 +170,49 @@ def _remove(folder: OpenFolder, name: str) -> None:
 def _unremovable(path: str, error: OSError) -> StorageError:
     hint = "If it was being archived, it is now in both places; that does no harm."
     return StorageError(f"could not remove {path}: {read.reason(error)}", hint=hint)
+
+
+def _copy_or_link(
+    here: OpenFolder,
+    names: Sequence[str],
+    archive: str,
+    operations: write.FileOperations,
+    roots: Sequence[str],
+) -> Sequence[str]:
+    """Bring files to the archive; return those whose bytes it now holds, durably.
+
+    The first is copied, which makes the folder. The others are linked, so that there is one sync for all of
+    them; where that is impossible, they are copied, too.
+    """
+    found: list[str] = []
+    with ExitStack() as stack:
+        there: OpenFolder | None = None
+        for name in names:
+            is_linked = there is not None and _link(here, there, name)
+            if is_linked or _is_there(here, name, archive, operations, roots):
+                found.append(name)
+            if found and there is None and operations.folder_handles:
+                there = stack.enter_context(_open(archive, roots, operations))
+        if there is not None:
+            write.sync_folder(there, operations=operations)
+    return found
+
+
+def _link(here: OpenFolder, there: OpenFolder, name: str) -> bool:
+    """Give a regular file a second name in the archive; return False if that is taken or impossible."""
+    try:
+        if not stat.S_ISREG(here.status(name).st_mode):
+            return False
+        os.link(
+            here.at(name),
+            there.at(name),
+            src_dir_fd=here.handle,
+            dst_dir_fd=there.handle,
+            follow_symlinks=False,
+        )
+    except (OSError, NotImplementedError):
+        return False
+    return True
 
 
 def _is_there(

@@ -45,3 +45,6 @@ class BoundedLog:
 
     def archive(self, folder: str, names: Sequence[str], day: str) -> int:
         return self._log.archive(folder, names, day)
+
+    def discard(self, folder: str, files: Mapping[str, bytes], *, is_archived: bool = False) -> Sequence[str]:
+        return self._log.discard(folder, files, is_archived=is_archived)

@@ -79,6 +79,13 @@ class FileEventLog:
         here, there = os.path.join(self._events, folder), os.path.join(self._archived, day)
         return archive.move_files(here, names, there, operations=self._ways, roots=self._roots)
 
+    def discard(self, folder: str, files: Mapping[str, bytes], *, is_archived: bool = False) -> Sequence[str]:
+        path = os.path.join(self._archived if is_archived else self._events, folder)
+        removed = archive.remove_files(path, files, operations=self._ways, roots=self._roots)
+        if is_archived:
+            archive.remove_if_empty(path)
+        return removed
+
 
 def _can_hold(name: str) -> bool:
     can_hold = (name.endswith(".md") and not name.startswith(".")) or is_rollup(name)

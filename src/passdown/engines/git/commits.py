@@ -65,19 +65,25 @@ def commit_paths(
     options = read_options(git) if tracked or new else NOTHING
     if isinstance(options, Skipped):
         return options
-    skipped = _add_and_commit(_RetryingGit(git, options, wait), tracked, new, message)
+    skipped = _add_and_commit(RetryingGit(git, options, wait), tracked, new, message)
     return skipped or tuple(sorted({*tracked, *new}))
 
 
-class _RetryingGit:
+class RetryingGit:
     """Git with our options; retries while another process has locked the index."""
 
     def __init__(self, git: Git, options: Sequence[str], wait: Callable[[float], None]) -> None:
+        """Store git, the options that precede every command, and how to wait."""
         self._git = git
         self._options = tuple(options)
         self._wait = wait
 
-    def run(self, *arguments: str, names: Iterable[str]) -> GitResult:
+    def with_index(self, path: str) -> "RetryingGit":
+        """Return the same with another index, which need not exist."""
+        return RetryingGit(self._git.with_variables({"GIT_INDEX_FILE": path}), self._options, self._wait)
+
+    def run(self, *arguments: str, names: Iterable[str] = ()) -> GitResult:
+        """Run one command; `names` are its input."""
         data = join_names(names)
         for seconds in PAUSES:
             answer = self._git.run(*self._options, *arguments, data=data)
@@ -88,7 +94,7 @@ class _RetryingGit:
 
 
 def _add_and_commit(
-    git: _RetryingGit, tracked: Sequence[str], new: Sequence[str], message: str
+    git: RetryingGit, tracked: Sequence[str], new: Sequence[str], message: str
 ) -> Skipped | None:
     """Add the new files to the index and commit; the index is restored after a failure or interrupt."""
     if not new:
@@ -105,7 +111,7 @@ def _add_and_commit(
     return skipped
 
 
-def _commit(git: _RetryingGit, paths: Sequence[str], message: str) -> Skipped | None:
+def _commit(git: RetryingGit, paths: Sequence[str], message: str) -> Skipped | None:
     answer = git.run(*_COMMIT, f"--message={message}", *_FROM_INPUT, names=paths)
     if answer.is_done:
         return None

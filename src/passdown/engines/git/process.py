@@ -90,6 +90,12 @@ class Git:
         self._seconds = seconds
         self._grace = grace
 
+    def with_variables(self, variables: Mapping[str, str]) -> "Git":
+        """Return git in the same folder, with further variables."""
+        other = Git(self._folder, {}, options=self._options, seconds=self._seconds, grace=self._grace)
+        other.variables = {**self.variables, **variables}
+        return other
+
     def run(self, *arguments: str, data: bytes = b"") -> GitResult:
         """Run one command with `data` as its input; do not raise if git fails or is missing.
 

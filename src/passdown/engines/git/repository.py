@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from passdown.core.project.tracked_paths import TrackedPaths
     from passdown.engines.git.index_file import Mark
     from passdown.engines.git.process import Git
+    from passdown.ports.archive_branch import Conflicts
     from passdown.ports.commit_contents import CommitContent
     from passdown.ports.git_history import DescribedCommit, UnfinishedWork
 
@@ -23,6 +24,7 @@ _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/origin/"
 _USUAL: Final = ("main", "master")
 _FILE_MODES: Final = ("100644", "100755", "100664")
+_TRIES: Final = 3
 _FEW: Final = 100
 """For up to this many paths of a folder, git looks them up one by one; for more, it lists the folder."""
 
@@ -343,6 +345,85 @@ class GitRepository:
         from passdown.engines.git.commit_contents import read_created  # only archives ask
 
         return read_created(self._git(place), commit, paths)
+
+    def is_main_checkout(self) -> bool:
+        """Return whether this is the clone's first checkout and not a linked worktree."""
+        place = self._place()
+        return place is not None and place.folder == place.common
+
+    def has_remote(self) -> bool:
+        """Return whether the clone has a remote; a git that fails counts as one."""
+        place = self._place()
+        if place is None:
+            return False
+        answer = self._git(place).run("remote")
+        return not answer.is_done or bool(answer.output.strip())
+
+    def find_refusal(self) -> Skipped | None:
+        """Return why nothing may be archived on this branch now, or None."""
+        place = self._place()
+        if place is None or self._variables.get("GIT_INDEX_FILE"):
+            return _no_repository() if place is None else _inside_git()
+        from passdown.engines.git.archive_branch import find_refusal  # few calls archive
+
+        return find_refusal(self._git(place), place, self.branch(), self._last_commit(place))
+
+    def committed_text(self, path: str) -> bytes | None:
+        """Return the content of a file in the last commit, or None if it has no such file."""
+        place = self._place()
+        answer = self._git(place).run("cat-file", "blob", f"HEAD:./{path}") if place else None
+        return answer.output if answer and answer.is_done else None
+
+    def staged_in(self, *folders: str) -> frozenset[str]:
+        """Return the files of these folders that the index has in another form than the last commit."""
+        place = self._place()
+        if place is None:
+            return frozenset()
+        from passdown.engines.git.archive_branch import list_staged  # few calls archive
+
+        return list_staged(self._git(place), folders)
+
+    def commit_files(self, paths: Sequence[str], message: str) -> Committed | Skipped:
+        """Commit these files as they are on disk; fast even for many thousands."""
+        place = self._place()
+        if place is None:
+            return _no_repository()
+        if (refused := self.find_refusal()) is not None:
+            return refused
+        from passdown.engines.git.archive_branch import commit_many  # few calls archive
+        from passdown.engines.git.commits import RetryingGit, read_options
+
+        git = self._git(place)
+        options = read_options(git)
+        if isinstance(options, Skipped):
+            return options
+        retrying = RetryingGit(git, options, self._wait)
+        head = self._last_commit(place)
+        made = commit_many(retrying, self._root, head, paths, message)
+        for _ in range(_TRIES):
+            if not isinstance(made, Skipped) or self._last_commit(place) == head:
+                break
+            head = self._last_commit(place)  # another session has just committed
+            made = commit_many(retrying, self._root, head, paths, message)
+        return made if isinstance(made, Skipped) else Committed(commit=made[0], paths=made[1])
+
+    def find_conflicts(self, *folders: str) -> "Conflicts | None":
+        """Return the conflicts of an unfinished merge in these folders, or None."""
+        place = self._place()
+        if place is None or not git_folder.find_unfinished(place.folder):
+            return None
+        from passdown.engines.git.conflicts import read_conflicts  # few merges conflict
+
+        return read_conflicts(self._git(place), place, folders)
+
+    def settle(self, contents: Mapping[str, str | None]) -> Skipped | None:
+        """Mark conflicts as resolved with these contents; None removes a file."""
+        place = self._place()
+        if place is None:
+            return _no_repository()
+        from passdown.engines.git.conflicts import settle  # few merges conflict
+
+        return settle(self._git(place), self.prefix(), contents)
 
     def hooks_path(self) -> str:
         place = self._place()

@@ -51,6 +51,20 @@ class MemoryEventLog:
             archived[name] = files.pop(name)[1]
         return len(moved)
 
+    def discard(self, folder: str, files: Mapping[str, bytes], *, is_archived: bool = False) -> Sequence[str]:
+        if is_archived:
+            archived = self.archived.get(folder, {})
+            removed = [name for name, data in files.items() if archived.get(name) == data]
+            for name in removed:
+                del archived[name]
+            return removed
+        here = self._files.get(folder, {})
+        removed = [name for name, data in files.items() if name in here and here[name][1] == data]
+        for name in removed:
+            self._change(folder)
+            del here[name]
+        return removed
+
     def _change(self, folder: str) -> None:
         """Give a folder a new mark; the top folder exists as soon as another one does."""
         self._changes += 1

@@ -3,10 +3,12 @@
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
+from typing import Final
 
 from passdown.core.facts import Fact, identify, identify_retracted, is_about, make_key
 from passdown.core.formats.journal import NOT_PUBLISHED, PublishedExtent
 from passdown.core.kinds import INHERITED, FactKind
+from passdown.core.lazy_regex import pattern
 from passdown.core.merge.event_facts import EventFacts, EventRank, all_retracted, is_retracted
 from passdown.core.merge.merge import (
     Digest,
@@ -42,7 +44,10 @@ from passdown.ports.index import (
     NearFacts,
     Neighbourhood,
     NewestEvents,
+    SingleFiles,
 )
+
+_DATED: Final = pattern("[0-9]{4}-")
 
 
 class MemoryIndex:
@@ -254,6 +259,13 @@ class MemoryIndex:
     def note_committed(self, paths: Collection[str]) -> None:
         self._committed.update(one for one in self._marks() if one[0] in paths)
 
+    def single_files(self) -> SingleFiles:
+        names = sorted(one.name for one in self._single())
+        return SingleFiles(len(names), names[0]) if names else SingleFiles()
+
+    def single_sessions(self) -> frozenset[str]:
+        return frozenset(source.session for one in self._single() for source in one.sources)
+
     def close(self) -> None:
         """Do nothing: nothing was opened."""
 
@@ -271,6 +283,9 @@ class MemoryIndex:
         """Return the events that count and do not rank later, the last one first."""
         ordered = self._order()
         return [source for source in reversed(ordered.heard) if ordered.at(source) <= until]
+
+    def _single(self) -> Iterator[EventFile]:
+        return (one for one in self._files() if _DATED.match(one.name))
 
     def _files(self) -> Iterator[EventFile]:
         for files in self._found.values():

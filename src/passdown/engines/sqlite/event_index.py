@@ -78,6 +78,7 @@ from passdown.ports.index import (
     NearFacts,
     Neighbourhood,
     NewestEvents,
+    SingleFiles,
 )
 
 VERSION: Final = 8 << 24 | TABLE
@@ -496,6 +497,13 @@ class SqliteIndex(StatedDatabase):
             for path in paths:
                 folder, _, name = path.rpartition("/")
                 self._run("set_committed", folder, name)
+
+    def single_files(self) -> SingleFiles:
+        row = self._one("count_single") or (0, "")
+        return SingleFiles(int(row[0]), str(row[1]))
+
+    def single_sessions(self) -> frozenset[str]:
+        return frozenset(str(row[0]) for row in self._all("sessions_of_single"))
 
     def recall(self, name: str) -> str | None:
         row = self._one("recall", name)

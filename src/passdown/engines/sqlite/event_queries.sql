@@ -42,6 +42,15 @@ SELECT min(files.folder || '/' || files.name)
 FROM sources JOIN holds ON holds.source = sources.id JOIN files ON files.id = holds.file
 WHERE sources.session = ? GROUP BY sources.id HAVING max(files.committed) = 0;
 
+-- name: count_single
+SELECT count(*), coalesce(min(name), '') FROM files
+WHERE name GLOB '[0-9][0-9][0-9][0-9]-*';
+
+-- name: sessions_of_single
+SELECT DISTINCT sources.session
+FROM files JOIN holds ON holds.file = files.id JOIN sources ON sources.id = holds.source
+WHERE files.name GLOB '[0-9][0-9][0-9][0-9]-*';
+
 -- name: set_committed
 UPDATE files SET committed = 1 WHERE folder = ? AND name = ?;
 

@@ -41,10 +41,26 @@ def _say_status(found: actions.StatusResult) -> None:
     _say_contested(found.contested, found.now)
     output.say(_describe_handoffs(found.handoffs))
     say_index(found.index)
+    _say_uncommitted(found)
+    _say_archive(found)
+
+
+def _say_uncommitted(found: actions.StatusResult) -> None:
     if files := found.uncommitted:
         output.say(output.wrapped(f"{found.counted} not committed yet: {files.reason}", "", "  "))
         if files.hint:
             output.note_hint(files.hint)
+
+
+def _say_archive(found: actions.StatusResult) -> None:
+    """Print what waits to be archived, and conflicts that archiving made."""
+    if found.due:
+        output.say(output.wrapped(f"to archive: {found.due.what}; {found.due.who}", "", "  "))
+        if found.due.hint:
+            output.note_hint(found.due.hint)
+    if found.conflicts:
+        output.note(found.conflicts[0])
+        output.note_hint(found.conflicts[1])
 
 
 def _describe_handoffs(found: HandoffCount) -> str:

@@ -337,7 +337,7 @@ _ROWS: Final = (
     _further("sync", "Sync the tracker with its remote.", "work.tracker"),
     _further("context", "Save and recall a session's context.", "work.contexts"),
     _further("metrics", "Summarize what was recorded here: recoveries, conflicts, old handoffs."),
-    _further("archive", "Verify the archive, and remove old copies."),
+    _further("archive", "Verify the archive, archive what is due, and settle conflicts."),
     _further("event", "Show an event, or retract one; same as `log`.", "log"),
     _further("ready", "List the tasks you can claim now; same as `task ready`.", "work.tracker"),
     _further(

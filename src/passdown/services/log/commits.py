@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from passdown import layout
-from passdown.core.merge.rollups import is_rollup
 from passdown.core.times import parse_instant, render_millis
 from passdown.errors import StorageError
 from passdown.ports.clock import Clock
@@ -19,9 +18,7 @@ from passdown.services.workspace.local_files import Mark, read_small
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings
 
-ARCHIVING: Final = Mark(
-    layout.ARCHIVING, b"Events are being archived; the commit looks at all files of Passdown.\n"
-)
+ARCHIVING: Final = Mark(layout.ARCHIVING, b"Events are being archived; the next run commits what is left.\n")
 
 LAST_CHECKPOINT: Final = layout.LAST_CHECKPOINT
 """The local file with the time of the last checkpoint commit."""
@@ -159,15 +156,12 @@ def _count(number: int, noun: str) -> str:
 
 
 def list_uncommitted(workspace: Workspace, *, is_indexed: bool = True) -> Sequence[str]:
-    """Return the events, rollups, archived files and records added or archived since the last commit.
+    """Return the events, rollups, archived files and records that were added since the last commit.
 
-    A file that is gone and not in the archive was removed by the user, who commits that. A hook checks all
-    files only if the index could not be updated, or if events were archived, which removes them from the log.
+    A file that is gone is never among them: only an archive run commits that (C127), or the user. A hook
+    checks all files only if the index could not be updated.
     """
-    if not (workspace.is_hook and is_indexed) or ARCHIVING.is_put(workspace):
-        return _list_all(workspace)
-    events = _list_events(workspace)
-    return _list_all(workspace) if any(is_rollup(_name(path)) for path in events) else events
+    return _list_events(workspace) if workspace.is_hook and is_indexed else _list_all(workspace)
 
 
 def _list_events(workspace: Workspace) -> Sequence[str]:
@@ -183,12 +177,6 @@ def _list_events(workspace: Workspace) -> Sequence[str]:
 def _list_all(workspace: Workspace) -> Sequence[str]:
     ours = workspace.settings.paths
     folders = (ours.events, ours.event_archive, ours.archive)
-    committed = set(workspace.repository.listing(*folders))
-    there = {path for folder in folders for path in workspace.documents.list(folder)}
-    gone = committed - there
-    archived = {_name(path) for path in there if gone and path.startswith(f"{ours.event_archive}/")}
-    return sorted((there - committed) | {path for path in gone if _name(path) in archived})
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]
+    committed = workspace.repository.listing(*folders)
+    there = (path for folder in folders for path in workspace.documents.list(folder))
+    return sorted(path for path in there if path not in committed)

@@ -43,6 +43,20 @@ class CleaningPlan:
     kept: Annotated[tuple[ArchiveProblem, ...], "The old copies that stay, and why."]
 
 
+class CheckedRollup(NamedTuple):
+    """A rollup, the hashes of the events that can be read in it, and its problems."""
+
+    path: str
+    data: bytes
+    hashes: frozenset[str]
+    problems: Sequence[ArchiveProblem]
+
+    @property
+    def reliable(self) -> frozenset[str]:
+        """The hashes, if the rollup is exactly as it was written: its events need no other file."""
+        return frozenset() if self.problems else self.hashes
+
+
 class _Rollups(NamedTuple):
     """The hashes in the rollups of each day, and the problems of rollups."""
 
@@ -63,8 +77,8 @@ class _Copy(NamedTuple):
 
 def verify_archive(workspace: Workspace) -> ArchiveVerdict:
     """Check all rollups, the copies of events against them, and the session records."""
-    rollups = _read_rollups(workspace)
-    problems = list(rollups.problems)
+    rollups, folder = _read_rollups(workspace), workspace.settings.paths.events
+    problems = [*rollups.problems, *find_missing(workspace, workspace.repository.listing(folder))]
     copies = 0
     for copy in _read_copies(workspace):
         copies += 1
@@ -86,23 +100,18 @@ def verify_archive(workspace: Workspace) -> ArchiveVerdict:
 
 
 def plan_cleaning(workspace: Workspace, before: datetime) -> CleaningPlan:
-    """Return which copies of events from before a time can be removed; nothing is changed.
+    """Return which copies of events from before a time can be removed, where git does not track them.
 
-    1. A copy can only be removed if a rollup of its day has the same event, byte for byte.
-    2. In git, also only if the last commit has it: otherwise the commit of its move would be incomplete.
-    3. A file that cannot be read as an event stays, however old it is.
+    1. A copy can only be removed if an intact rollup of its day has the same event, byte for byte.
+    2. A file that cannot be read as an event stays, however old it is.
     """
-    rollups = _read_rollups(workspace)
-    committed = _find_committed(workspace)
+    rollups = _read_rollups(workspace, only_reliable=True)
     due: list[str] = []
     kept: list[ArchiveProblem] = []
     for copy in _read_copies(workspace):
         if copy.source is not None and copy.source.rank.at >= before:
             continue
-        wrong = _judge(copy, rollups)  # 1, 3
-        if not wrong and committed is not None and copy.path not in committed:  # 2
-            wrong = "is not committed yet"
-        if wrong:
+        if wrong := _judge(copy, rollups):  # 1, 2
             kept.append(ArchiveProblem(copy.path, wrong))
         else:
             due.append(copy.path)
@@ -114,7 +123,7 @@ def clean(workspace: Workspace, plan: CleaningPlan) -> Sequence[str]:
 
     Raises a StorageError if a file cannot be removed; what was removed before stays removed.
     """
-    rollups = _read_rollups(workspace)
+    rollups = _read_rollups(workspace, only_reliable=True)
     removed: list[str] = []
     for path in plan.due:
         copy = _read_copy(workspace, path)
@@ -123,16 +132,7 @@ def clean(workspace: Workspace, plan: CleaningPlan) -> Sequence[str]:
     return removed
 
 
-def _find_committed(workspace: Workspace) -> frozenset[str] | None:
-    """Return the archived files in the last commit; None without git, or where git ignores them."""
-    folder = workspace.settings.paths.event_archive
-    repository = workspace.repository
-    if not repository.is_there() or repository.is_ignored(f"{folder}/any.md"):
-        return None
-    return frozenset(repository.listing(folder))
-
-
-def _read_rollups(workspace: Workspace) -> _Rollups:
+def _read_rollups(workspace: Workspace, *, only_reliable: bool = False) -> _Rollups:
     held: dict[str, frozenset[str]] = {}
     problems: list[ArchiveProblem] = []
     count = 0
@@ -141,21 +141,39 @@ def _read_rollups(workspace: Workspace) -> _Rollups:
         hashes: set[str] = set()
         for name in filter(is_rollup, sorted(log.files(day))):
             count += 1
-            data = log.read(day, name)
-            rollup = parse_rollup(data or b"")
-            hashes |= {source.rank.hash for _, source in rollup.members}
             path = "/".join(part for part in (events, day, name) if part)
-            problems += [ArchiveProblem(path, wrong) for wrong in _check_rollup(name, data, rollup.skipped)]
+            checked = check_rollup(path, log.read(day, name))
+            hashes |= checked.reliable if only_reliable else checked.hashes
+            problems += checked.problems
         held[day] = frozenset(hashes)
     return _Rollups(held, count, len({one for hashes in held.values() for one in hashes}), problems)
 
 
-def _check_rollup(name: str, data: bytes | None, skipped: int) -> Iterator[str]:
+def check_rollup(path: str, data: bytes | None) -> CheckedRollup:
+    """Read a rollup, and find out whether it was altered or cut."""
+    rollup = parse_rollup(data or b"")
+    problems = [ArchiveProblem(path, wrong) for wrong in _check_rollup(path, data, rollup.skipped)]
+    hashes = frozenset(source.rank.hash for _, source in rollup.members)
+    return CheckedRollup(path, data or b"", hashes, problems)
+
+
+def find_missing(
+    workspace: Workspace, committed: Mapping[str, str], day: str = ""
+) -> Iterator[ArchiveProblem]:
+    """Yield the rollups of the last commit that are not on disk, of one day or of all."""
+    for path in committed:
+        folder, _, name = path.rpartition("/")
+        is_wanted = is_rollup(name) and folder.endswith(day)
+        if is_wanted and not workspace.documents.exists(path):
+            yield ArchiveProblem(path, f"is missing; `git checkout -- {path}` restores it")
+
+
+def _check_rollup(path: str, data: bytes | None, skipped: int) -> Iterator[str]:
     if data is None:
         yield "cannot be read, or is too large"
     elif skipped:
         yield f"{skipped} of its lines cannot be read"
-    elif name_rollup(data.replace(b"\r\n", b"\n").decode("utf-8", "replace")) != name:
+    elif name_rollup(data.replace(b"\r\n", b"\n").decode("utf-8", "replace")) != path.rpartition("/")[2]:
         yield "its name does not match its content"
 
 

@@ -1,15 +1,18 @@
-"""Archive old events: each day gets a rollup, and the event files move to the archive (C22)."""
+"""Archive old events that git does not track: each day gets a rollup, and the files move (C22)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date, timedelta
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from passdown.core.ids import parse_event_file_name
 from passdown.core.merge.event_facts import EventFacts, parse_event_facts
-from passdown.core.merge.rollups import RollupMember, is_rollup, name_rollup, parse_rollup, render_rollup
+from passdown.core.merge.rollups import RollupMember, is_rollup, name_rollup, parse_rollup, render_rollups
 from passdown.ports.clock import Clock
 from passdown.ports.event_log import EventLog
+
+AT_ONCE: Final = 50
+"""How many events a session archives as it ends: there may be thousands, and a hook has only seconds."""
 
 Pair = tuple[RollupMember, EventFacts]
 
@@ -23,46 +26,38 @@ class LooseEvent(NamedTuple):
 
 
 class ArchivedEvents(NamedTuple):
-    """The result of archiving: how many files moved, and which were removed and created in the event log."""
+    """The result of archiving: how many files moved, of how many days."""
 
     moved: int
     days: int
-    gone: tuple[tuple[str, str], ...]
-    made: tuple[tuple[str, str], ...]
 
 
-def archive_events(
-    log: EventLog, clock: Clock, days: int, begin: Callable[[], None] | None = None, most: int | None = None
-) -> ArchivedEvents:
+NOTHING_ARCHIVED: Final = ArchivedEvents(0, 0)
+
+
+def archive_events(log: EventLog, clock: Clock, days: int, most: int | None = None) -> ArchivedEvents:
     """Archive the events that are older than a number of days, in whole UTC days.
 
-    `begin` is called before the first change, if there is any. With `most`, at most that many events are
-    archived, oldest folders first.
+    With `most`, at most that many events are archived, oldest folders first.
 
-    1. A rollup of the events that no rollup of that day has yet is created durably before any file moves.
+    1. Rollups of the events that no rollup of that day has yet are created durably before any file moves.
     2. Files that cannot be merged and events dated in the future stay in place.
-    3. If it is interrupted at any point, nothing is lost and the next run continues.
+    3. If it is interrupted at any point, nothing is lost and the next call continues.
     """
     due: dict[date, list[LooseEvent]] = {}
     for one in islice(_due(log, _last_day(clock, days)), most):
         due.setdefault(one.pair[1].rank.at.date(), []).append(one)
-    gone: list[tuple[str, str]] = []
-    made: list[tuple[str, str]] = []
-    if due and begin is not None:
-        begin()
+    moved = 0
     for day, loose in sorted(due.items()):
         folder = day.isoformat()
         rollups = (log.read(folder, name) for name in log.files(folder) if is_rollup(name))
         members = (pair for data in rollups if data is not None for pair in parse_rollup(data).members)
         known = {source.rank.hash for _, source in members}
         new = [one.pair for one in loose if one.pair[1].rank.hash not in known]
-        if new:  # 1
-            text = render_rollup(day, new)
-            name = name_rollup(text)
-            if log.create(folder, name, text.encode()):
-                made.append((folder, name))
-        gone += _move(log, loose, folder)
-    return ArchivedEvents(len(gone), len(due), tuple(gone), tuple(made))
+        for text in render_rollups(day, new):  # 1
+            log.create(folder, name_rollup(text), text.encode())
+        moved += _move(log, loose, folder)
+    return ArchivedEvents(moved, len(due))
 
 
 def count_due(log: EventLog, clock: Clock, days: int) -> int:
@@ -94,13 +89,8 @@ def _read(log: EventLog, folder: str, name: str) -> LooseEvent | None:
     return LooseEvent(folder, name, (RollupMember(name, data), source))
 
 
-def _move(log: EventLog, loose: list[LooseEvent], day: str) -> list[tuple[str, str]]:
+def _move(log: EventLog, loose: list[LooseEvent], day: str) -> int:
     folders: dict[str, list[str]] = {}
     for one in loose:
         folders.setdefault(one.folder, []).append(one.name)
-    moved: list[tuple[str, str]] = []
-    for folder, names in folders.items():
-        log.archive(folder, names, day)
-        left = log.files(folder)
-        moved += [(folder, name) for name in names if name not in left]
-    return moved
+    return sum(log.archive(folder, names, day) for folder, names in folders.items())

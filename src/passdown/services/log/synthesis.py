@@ -12,10 +12,9 @@ from passdown.core.kinds import FactKind
 from passdown.core.merge.ranks import limit_of
 from passdown.errors import PassdownError
 from passdown.ports.index import EventLocation, Index
-from passdown.ports.repository import Committed, Skipped
+from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import record, replace
 from passdown.services.log.commits import (
-    ARCHIVING,
     CommitTrigger,
     NotDue,
     commit,
@@ -25,7 +24,7 @@ from passdown.services.log.commits import (
 from passdown.services.log.events import update_index
 from passdown.services.log.indexing import Step
 from passdown.services.log.local_view import mark_updated
-from passdown.services.log.rollups import ArchivedEvents, archive_events
+from passdown.services.log.rollups import AT_ONCE, ArchivedEvents, archive_events
 from passdown.services.log.views import (
     ViewState,
     WrittenView,
@@ -39,8 +38,10 @@ from passdown.services.log.views import (
 from passdown.services.workspace.workspaces import Workspace
 
 _FIRST: Final = 20
-_HOOK_ARCHIVES: Final = 50
-"""How many events a hook archives: it has seconds, and there may be thousands (C127)."""
+_ARCHIVING: Final = frozenset(
+    {CommitTrigger.SESSION_END, CommitTrigger.OWED, CommitTrigger.START, CommitTrigger.ASKED}
+)
+"""The commits that archive: at the end of a session, at the start that completes it, and if asked for."""
 
 
 @record
@@ -68,6 +69,8 @@ class SynthesisResult:
     malformed: int
     ahead: tuple[EventLocation, ...]
     archived: ArchivedEvents | None
+    not_archived: str
+    """Why nothing was archived although that was asked for; empty otherwise."""
     committed: Committed | Skipped | NotDue | None
 
 
@@ -117,8 +120,9 @@ def synthesize(
        commit is due, because a tracked file with uncommitted changes would block the user's next `git
        checkout`; or if somebody else's document is in its place.
     2. Beside a tracked view, the local one is kept current, which sessions in this checkout read.
-    3. `archive` decides whether to archive. None archives if the settings allow it and, because that moves
-       tracked files, only together with a commit or outside git.
+    3. `archive` decides whether to archive. None archives after a commit at the end of a session, or that the
+       user asked for, if this clone is the only writer (C127); where git does not track events, always. Both
+       only if the settings allow it.
 
     A commit includes the paths in `also`: our files that events do not mention.
     """
@@ -141,13 +145,9 @@ def synthesize(
 
         broken = workspace.documents.read(written.kept)
         written = written._replace(offered=find_offered(workspace, place.path, broken, text))
-    archived = None
-    if archive is None:  # 3
-        archive = settings.events.archive and (to_commit or not workspace.repository.is_there())
-    if archive:
-        archived = _archive(workspace)
     if to_commit and trigger is not None:
         committed = _commit(workspace, place, trigger, also)
+    archived, not_archived = _archive(workspace, trigger, committed, is_wanted=archive)  # 3
     digest = workspace.index.digest(1)
     return SynthesisResult(
         place=place,
@@ -158,6 +158,7 @@ def synthesize(
         malformed=digest.kinds[FactKind.MALFORMED].total,
         ahead=find_ahead(workspace.index, workspace.clock.now()),
         archived=archived,
+        not_archived=not_archived,
         committed=committed,
     )
 
@@ -192,7 +193,7 @@ def repair_view(workspace: Workspace) -> SynthesisResult | None:
     there = read_view(workspace.documents, place.path) if place.is_tracked else None
     if find_view_owner(there) is not ViewOwner.MERGED:
         return None
-    return synthesize(workspace, trigger=trigger, to_commit=True)
+    return synthesize(workspace, archive=False, trigger=trigger, to_commit=True)
 
 
 def find_ahead(index: Index, now: datetime) -> tuple[EventLocation, ...]:
@@ -211,14 +212,39 @@ def _is_to_be_left(workspace: Workspace, place: ViewLocation, *, to_commit: bool
     return there is not None and find_view_owner(there) is ViewOwner.FOREIGN
 
 
-def _archive(workspace: Workspace) -> ArchivedEvents:
-    archived = archive_events(
-        workspace.log,
-        workspace.clock,
-        workspace.settings.events.retention_days,
-        begin=lambda: ARCHIVING.put(workspace),
-        most=_HOOK_ARCHIVES if workspace.is_hook else None,
+def _archive(
+    workspace: Workspace,
+    trigger: CommitTrigger | None,
+    committed: Committed | Skipped | NotDue | None,
+    *,
+    is_wanted: bool | None,
+) -> tuple[ArchivedEvents | None, str]:
+    """Archive if it is wanted, or due; return what was archived, and why nothing was if that was wanted."""
+    if is_wanted is False or not (is_wanted or workspace.settings.events.archive):
+        return None, ""
+    if not workspace.repository.is_there():
+        return _archive_untracked(workspace), ""
+    from passdown.services.log.archive_runs import archive_all, archive_due  # few calls archive
+    from passdown.services.log.archive_writers import are_tracked, is_due
+
+    if not is_wanted and not (trigger in _ARCHIVING and _is_done(committed) and is_due(workspace)):
+        return None, ""
+    if not are_tracked(workspace):
+        return _archive_untracked(workspace), ""
+    return archive_all(workspace) if is_wanted else (archive_due(workspace), "")
+
+
+def _is_done(committed: Committed | Skipped | NotDue | None) -> bool:
+    """Return whether everything is committed, so that a commit of what is archived may follow."""
+    return isinstance(committed, Committed) or (
+        isinstance(committed, Skipped) and committed.why is SkipReason.NOTHING
     )
+
+
+def _archive_untracked(workspace: Workspace) -> ArchivedEvents:
+    """Archive where no commit follows; a hook has only seconds."""
+    days, most = workspace.settings.events.retention_days, AT_ONCE if workspace.is_hook else None
+    archived = archive_events(workspace.log, workspace.clock, days, most=most)
     update_index(workspace.log, workspace.index)
     return archived
 
@@ -228,12 +254,9 @@ def _commit(
 ) -> Committed | Skipped | NotDue:
     own = [*list_uncommitted(workspace), *([place.path] if place.is_tracked else [])]
     paths = list(dict.fromkeys((*also, *own)))
-    committed = commit(
+    return commit(
         workspace.repository, workspace.documents, workspace.clock, workspace.settings, trigger, paths
     )
-    if isinstance(committed, Committed):
-        ARCHIVING.remove(workspace)
-    return committed
 
 
 def is_uncommitted(workspace: Workspace, place: ViewLocation) -> bool:

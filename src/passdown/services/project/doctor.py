@@ -20,6 +20,8 @@ from passdown.ports.host import Host
 from passdown.ports.index import Index
 from passdown.ports.programs import ProgramResult, Programs
 from passdown.records import record
+from passdown.services.log.archive_conflicts import describe_conflicts
+from passdown.services.log.archive_writers import find_due
 from passdown.services.log.indexing import Step
 from passdown.services.log.migrations import list_kept
 from passdown.services.log.synthesis import find_ahead, synthesize
@@ -99,6 +101,7 @@ def examine(examination: Examination, step: Step | None = None) -> tuple[Finding
         *_find_view(verdict),
         *(findings.kept_view(path, count) for path, count in list_kept(workspace)),
         *_find_events(verdict),
+        *_find_archive(workspace),
         *_find_clock(workspace, fresh),
         *_find_layout(workspace),
         *_find_documents(workspace),
@@ -237,6 +240,15 @@ def _find_events(verdict: Verdict) -> Iterator[Finding]:
         yield findings.altered_events([found.path for found in verdict.findings])
     if verdict.left:
         yield findings.unread_events([left.path for left in verdict.left])
+
+
+def _find_archive(workspace: Workspace) -> Iterator[Finding]:
+    """Find conflicts that archiving made, and what waits for somebody to archive it."""
+    if conflicts := describe_conflicts(workspace):
+        yield findings.conflicts(*conflicts)
+    due = find_due(workspace)
+    if due is not None and due.hint is not None:
+        yield findings.due_archive(due.what, due.who, due.hint)
 
 
 def _find_clock(workspace: Workspace, fresh: Index) -> Iterator[Finding]:

@@ -93,7 +93,8 @@ def commit_waiting(
     if (obstacle := _find_obstacle(workspace)) is not None:
         return _postpone(workspace, obstacle)
     described = files.described
-    done = _commit_with_view(workspace, trigger, note) if described else None
+    archive = None if CommitTrigger.START in triggers else False  # the end of a turn leaves it to a start
+    done = _commit_with_view(workspace, trigger, note, archive=archive) if described else None
     if done is None:  # 4
         described, done = "", commit_events(workspace, trigger, files.paths)
     return _settle(workspace, described, done)
@@ -128,11 +129,9 @@ def _read_new(workspace: Workspace, note: Callable[[str], None]) -> int | None:
 
 
 def _commit_with_view(
-    workspace: Workspace, trigger: CommitTrigger, note: Callable[[str], None]
+    workspace: Workspace, trigger: CommitTrigger, note: Callable[[str], None], *, archive: bool | None
 ) -> CommitOutcome:
     """Make the view and commit it with the events; return None if the view cannot be made."""
-    # Archiving takes long; the end of a turn leaves it to the next start.
-    archive = None if trigger is CommitTrigger.OWED else False
     try:
         return synthesize(workspace, archive=archive, trigger=trigger, to_commit=True).committed
     except PassdownError as found:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those th
     from collections.abc import Callable, Iterable, Mapping
 
     from passdown.core.project.metrics import Metric
+    from passdown.ports.archive_branch import ArchiveBranch
     from passdown.ports.change_files import ChangeFiles
     from passdown.ports.clock import Clock, Entropy
     from passdown.ports.commit_contents import CommitContents
@@ -71,6 +72,11 @@ class Workspace(Protocol):
     @property
     def repository(self) -> "Repository":
         """The repository that contains the root; there may be none."""
+        ...
+
+    @property
+    def archive_branch(self) -> "ArchiveBranch":
+        """The branch of the checkout, as archiving sees it."""
         ...
 
     @property

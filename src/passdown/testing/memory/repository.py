@@ -109,3 +109,37 @@ class MemoryRepository:
             files[path] = git_blob_id(self._documents.read(path))
             return True
         return files.pop(path, None) is not None
+
+    def is_main_checkout(self) -> bool:
+        """Return whether there is a repository: it has one checkout."""
+        return self.there
+
+    def has_remote(self) -> bool:
+        """Return False."""
+        return False
+
+    def find_refusal(self) -> Skipped | None:
+        """Return why nothing is committed, or None."""
+        return self.refusal
+
+    def committed_text(self, path: str) -> bytes | None:
+        """Return the content of a committed file that did not change since."""
+        return self._documents.read(path) if path in self._files() and self._documents.exists(path) else None
+
+    def staged_in(self, *folders: str) -> frozenset[str]:
+        """Return nothing: there is no index."""
+        del folders
+        return frozenset()
+
+    def commit_files(self, paths: Sequence[str], message: str) -> Committed | Skipped:
+        """Commit these files."""
+        return self.commit(paths, message)
+
+    def find_conflicts(self, *folders: str) -> None:
+        """Return None: nothing is merged."""
+        del folders
+
+    def settle(self, contents: Mapping[str, str | None]) -> Skipped | None:
+        """Do nothing: nothing conflicts."""
+        del contents
+        return None

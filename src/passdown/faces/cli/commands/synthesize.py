@@ -74,7 +74,7 @@ class SynthesizeOptions:
 @click.option(
     "--output", metavar="FILE", help="Write the view to FILE instead of its usual place; - prints it."
 )
-@click.option("--archive", is_flag=True, help="Archive events older than [events] retention_days.")
+@click.option("--archive", is_flag=True, help="Archive what is due, and commit that, if this clone archives.")
 @click.option("--commit", is_flag=True, help="Commit events, archive and view, and nothing else.")
 @click.option("--check", is_flag=True, help="Change nothing; exit with 4 if the view is outdated.")
 @click.option(
@@ -200,7 +200,13 @@ def _say_warnings(found: syntheses.SynthesisOutcome) -> None:
     if len(found.ahead) > _AHEAD:
         output.note(f"{len(found.ahead) - _AHEAD} more events are dated far in the future")
     note_kept_view(found.written)
+    _say_not_archived(found)
     _say_commit(found.commit)
+
+
+def _say_not_archived(found: syntheses.SynthesisOutcome) -> None:
+    if found.not_archived:
+        output.note(f"not archived: {found.not_archived}")
 
 
 def _note_skipped(
@@ -291,6 +297,7 @@ def _interact(options: SynthesizeOptions) -> int:
         after = call(syntheses.synthesize, request, is_first=False).result
         if isinstance(after, syntheses.SynthesisOutcome):
             _print_outcome(after)
+            _say_not_archived(after)
             _say_commit(after.commit)
     _say_warnings(made)
     return 0
