@@ -20,6 +20,10 @@ USER_SETTINGS = "settings.toml"
 MIGRATIONS = "migrations"
 """The folder of a database's migrations, in the package."""
 
+TRIAL_HOME = "home"
+TRIAL_PROJECT = "shop"
+"""The folders of `passdown try`, in a temporary one."""
+
 # --- a project, below its root: the defaults of `[paths]` -----------------------------------------
 
 CURRENT = "current.md"

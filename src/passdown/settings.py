@@ -101,6 +101,7 @@ class GateMode(StrEnum):
 class EventLayout(StrEnum):
     """How published events are arranged in their folder."""
 
+    AUTO = "auto"
     FLAT = "flat"
     DAY = "day"
 
@@ -132,7 +133,10 @@ class Paths:
 class EventSettings:
     """How published events are stored."""
 
-    layout: Annotated[EventLayout, "All events in one folder, or one folder per day."] = EventLayout.FLAT
+    layout: Annotated[
+        EventLayout,
+        "All events in one folder, or one folder per day; `auto` uses one folder until it has 1,000.",
+    ] = EventLayout.AUTO
     retention_days: Annotated[
         int, "Archive events older than this many days.", Bounds(least=0, most=3650)
     ] = 7

@@ -6,12 +6,15 @@ from passdown.engines.memory.index import MemoryIndex
 from passdown.engines.sqlite.event_index import SqliteIndex, open_index
 from passdown.ports.index import Index
 from passdown.testing.conformance.index import IndexConformance
+from passdown.testing.conformance.listed_events import ListedEventsConformance
 from passdown.testing.conformance.near import NearConformance
 from passdown.testing.conformance.read_progress import ReadProgressConformance
 from passdown.testing.conformance.statements import StatementConformance
 
 
-class TestMemoryIndex(IndexConformance, StatementConformance, NearConformance, ReadProgressConformance):
+class TestMemoryIndex(
+    IndexConformance, StatementConformance, NearConformance, ReadProgressConformance, ListedEventsConformance
+):
     """The one that lives as long as the process."""
 
     def make(self, folder: Path) -> Index:
@@ -24,7 +27,7 @@ class TestMemoryIndex(IndexConformance, StatementConformance, NearConformance, R
 
 
 class TestSqliteIndexWithWriteAheadLog(
-    IndexConformance, StatementConformance, NearConformance, ReadProgressConformance
+    IndexConformance, StatementConformance, NearConformance, ReadProgressConformance, ListedEventsConformance
 ):
     """The file of a local disk."""
 

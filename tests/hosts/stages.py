@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from passdown.core.formats.journal import Scope
 from passdown.core.hosts.installs import EDIT_EVENT
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
@@ -85,7 +86,7 @@ def teach(place: Ground, facts: Iterable[NewFact]) -> None:
 
 def accounts(place: Ground) -> list[Account]:
     """Give what the sessions of the project know, in the order in which they began."""
-    return list(read_accounts(open_checkout(place.root, Settings())))
+    return list(read_accounts(open_checkout(place.root, Settings()), Scope.ALL))
 
 
 def briefs(requests: Sequence[Mapping[str, Any]]) -> list[str]:

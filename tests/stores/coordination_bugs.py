@@ -10,12 +10,12 @@ from typing import Final
 import pytest
 
 from passdown.core.coordination.leases import Fenced, Lease, Lifetimes
-from passdown.core.coordination.members import EngineTime
+from passdown.core.coordination.members import KEPT_ENDED, EngineTime, Member
 from passdown.core.coordination.messages import WaitingMessage
 from passdown.core.coordination.offers import NewOffer, Offer
 from passdown.core.coordination.patterns import PathPattern
 from passdown.core.coordination.silences import HeardSigns
-from passdown.engines.coordination import changes, leases, members, messages, offers, tasks
+from passdown.engines.coordination import changes, leases, members, messages, offers, retention, tasks
 from passdown.engines.coordination.changes import Judge
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.coordination.messages import StoredMessages
@@ -331,7 +331,106 @@ def keep_offers_that_are_over(patch: Patch) -> Callable[[], CoordinationBench]:
     return MemoryBench
 
 
+# --- what is deleted ---------------------------------------------------------------------------------
+
+
+def delete_no_session(patch: Patch) -> Callable[[], CoordinationBench]:
+    patch.setattr(MemoryTransaction, "drop_unused", lambda *_: None)
+    return MemoryBench
+
+
+def delete_sessions_too_early(patch: Patch) -> Callable[[], CoordinationBench]:
+    patch.setattr(retention, "KEPT_ENDED", 28 * 86_400.0)
+    return MemoryBench
+
+
+def delete_whom_something_names(patch: Patch) -> Callable[[], CoordinationBench]:
+    def drop(self: MemoryTransaction, before: float, most: int) -> None:
+        del most
+        known = self._rows.members
+        for session in [one.session for one in known.values() if (one.ended or before) < before]:
+            del known[session]
+
+    patch.setattr(MemoryTransaction, "drop_unused", drop)
+    return MemoryBench
+
+
+def delete_open_offers(patch: Patch) -> Callable[[], CoordinationBench]:
+    def drop(self: MemoryTransaction, before: float, most: int) -> None:
+        del before, most
+        self._rows.offers.clear()
+
+    patch.setattr(MemoryTransaction, "drop_unused", drop)
+    return MemoryBench
+
+
+def forget_when_an_offer_was_settled(patch: Patch) -> Callable[[], CoordinationBench]:
+    def settle(change: Transaction, offer: Offer, state: str) -> Offer:
+        settled = replace(offer, state=state)
+        change.put_offer(settled)
+        return settled
+
+    patch.setattr(offers, "_settle", settle)
+    return MemoryBench
+
+
+def begin_fences_again(patch: Patch) -> Callable[[], CoordinationBench]:
+    def drop(self: MemoryTransaction, ended: float, logged: float) -> None:
+        del ended
+        log = self._rows.log
+        self._rows.log = {key: one for key, one in log.items() if one.at >= logged}
+        self.fence = self._rows.position = len(self._rows.log) + 1
+
+    patch.setattr(MemoryTransaction, "drop_old", drop)
+    return MemoryBench
+
+
+def let_the_deleted_act(patch: Patch) -> Callable[[], CoordinationBench]:
+    def require(change: Transaction, session: str) -> Member:
+        return change.find_member(session) or Member(session=session, agent=session)
+
+    for module in (leases, messages, tasks):
+        patch.setattr(module, "require_member", require)
+    return MemoryBench
+
+
+def end_sessions_that_hold_work(patch: Patch) -> Callable[[], CoordinationBench]:
+    def end(change: Transaction, judge: Judge) -> None:
+        for one in change.members():
+            if judge.is_forgotten(one):
+                ending = change.leases_of(one.session)
+                changes.end_leases(change, ending)
+                changes.free_tasks(change, ending)
+                change.put_member(replace(one, ended=change.time.seconds))
+
+    patch.setattr(retention, "_end_silent", end)
+    return MemoryBench
+
+
+def end_nobody_who_died(patch: Patch) -> Callable[[], CoordinationBench]:
+    patch.setattr(retention, "_end_silent", lambda *_: None)
+    return MemoryBench
+
+
+def end_everybody_after_an_outage(patch: Patch) -> Callable[[], CoordinationBench]:
+    def is_forgotten(self: Judge, member: Member) -> bool:
+        return self._reading.time.seconds - member.seen > KEPT_ENDED
+
+    patch.setattr(Judge, "is_forgotten", is_forgotten)
+    return MemoryBench
+
+
 BUGS: Final[dict[Plant, str]] = {
+    delete_no_session: "test_an_ended_session_is_kept_for_thirty_days",
+    delete_sessions_too_early: "test_an_offer_is_kept_for_thirty_days_after_it_was_settled",
+    delete_whom_something_names: "test_unread_mail_keeps_its_addressee_and_its_sender",
+    delete_open_offers: "test_an_open_offer_keeps_itself_its_giver_and_what_is_offered",
+    forget_when_an_offer_was_settled: "test_an_offer_is_kept_for_thirty_days_after_it_was_settled",
+    begin_fences_again: "test_fences_go_on_after_their_sessions_were_deleted",
+    let_the_deleted_act: "test_a_deleted_session_is_granted_nothing_before_it_joins",
+    end_sessions_that_hold_work: "test_work_of_a_session_that_died_waits_for_somebody_however_long",
+    end_nobody_who_died: "test_a_session_that_died_counts_as_ended_after_thirty_days",
+    end_everybody_after_an_outage: "test_nobody_ends_because_nobody_could_be_heard_for_long",
     count_time_in_which_nobody_was_heard: "test_who_looks_before_anybody_is_heard_finds_all_alive",
     forget_a_silence_when_it_ends: (
         "test_nothing_is_taken_from_anybody_after_a_time_in_which_nobody_was_heard"

@@ -1,17 +1,20 @@
 """What every store of coordination must do with its rows; subclass `StoredRows`, and name it `Test…`."""
 
 from abc import ABC, abstractmethod
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from passdown.core.coordination.leases import PATH, TASK, Lease
-from passdown.core.coordination.members import Member
+from passdown.core.coordination.members import KEPT_ENDED, MOST_DELETED, Member
 from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import ACCEPTED, Offer
+from passdown.core.coordination.operations import make_operation
 from passdown.core.coordination.silences import HeardSigns, Silence
 from passdown.core.coordination.tasks import BLOCKED, CLOSED, OPEN, Task
-from passdown.engines.coordination.transactions import LogRow, Store
+from passdown.engines.coordination.coordinator import Coordinator
+from passdown.engines.coordination.transactions import LogRow, Reading, Store
 from passdown.records import replace
 
 ADA = Member(
@@ -103,6 +106,13 @@ def unread(store: Store, recipient: str) -> list[str]:
     """Name the unread messages of a recipient."""
     with store.looking() as reading:
         return [message.message for _, message in reading.inbox(recipient)]
+
+
+def _find_all(reading: Reading) -> set[str]:
+    """Name the sessions and offers of a test that are stored."""
+    members = [reading.find_member(one) for one in ("s-ada", *(f"s-{at}.0" for at in range(9)))]
+    offers = [reading.find_offer(one) for one in ("o-open", *(f"o-{at}.0" for at in range(9)))]
+    return {one.session for one in members if one} | {one.offer for one in offers if one}
 
 
 class StoredRows(ABC):
@@ -299,6 +309,65 @@ class StoredRows(ABC):
             assert list(change.leases(PATH, ended=True)) == [*ended[1:], LEASE]
             assert list(change.log_since(0, 9)) == [log(2, 8.0)]
             assert change.position() == 3
+
+    def test_old_offers_and_sessions_are_removed_the_oldest_first(self, store: Store) -> None:
+        """At most as many as were asked for; those that ended at the instant itself stay."""
+        ended = [replace(ADA, session=f"s-{at}", ended=at) for at in (4.0, 2.0, 3.0, 5.0)]
+        settled = [
+            replace(OFFER, offer=f"o-{at}", state=ACCEPTED, giver="s-x", expires=at)
+            for at in (4.0, 2.0, 3.0, 5.0)
+        ]
+        is_open = replace(OFFER, offer="o-open", giver="s-x", expires=1.0)
+        with store.changing() as change:
+            for member in (*ended, ADA):
+                change.put_member(member)
+            for offer in (*settled, is_open):
+                change.put_offer(offer)
+            change.drop_unused(5.0, 2)
+            assert _find_all(change) == {"s-4.0", "s-5.0", "s-ada", "o-4.0", "o-5.0", "o-open"}
+            change.drop_unused(5.0, 2)
+            assert _find_all(change) == {"s-5.0", "s-ada", "o-5.0", "o-open"}
+            change.drop_unused(5.0, 2)
+
+            assert _find_all(change) == {"s-5.0", "s-ada", "o-5.0", "o-open"}
+
+    def test_what_something_names_is_not_removed(self, store: Store) -> None:
+        """A lease, an offer, an unread message to it, or one that it sent."""
+        names = ("s-lease", "s-offer", "s-mail", "s-sender", "s-read", "s-nobody")
+        with store.changing() as change:
+            for name in names:
+                change.put_member(replace(ADA, session=name, ended=1.0))
+            change.put_lease(replace(LEASE, session="s-lease", ended=2.0))
+            change.put_offer(replace(OFFER, giver="s-offer", state=ACCEPTED, expires=9.0))
+            change.add_message(replace(MESSAGE, message="m-1", sender="s-sender"), ["s-mail"])
+        with store.changing() as change:
+            change.add_message(replace(MESSAGE, message="m-2", sender="s-read"), ["s-read"])
+            change.mark_read("s-read", [change.fence])
+            change.drop_unused(5.0, 9)
+
+            assert [one for one in names if change.find_member(one)] == [*names[:4]]
+
+    @pytest.mark.requirement("C78")
+    def test_a_join_removes_five_hundred_at_a_time(self, store: Store) -> None:
+        """So that nobody waits long where nothing was ever removed."""
+        members = Coordinator(store, "rows").members
+        with store.changing() as change:
+            old = change.time.seconds - KEPT_ENDED - 1.0
+            for number in range(MOST_DELETED + 1):
+                change.put_member(replace(ADA, session=f"s-{number}", ended=old, seen=old))
+                offer = replace(OFFER, offer=f"o-{number}", state=ACCEPTED, giver="s-x", expires=old)
+                change.put_offer(offer)
+
+        counts: list[tuple[int, int]] = []
+        for number in range(2):
+            op = make_operation(datetime.fromtimestamp(store.wall_time(change), UTC), bytes([number] * 10))
+            members.join(op, replace(ADA, session=f"s-new-{number}"))
+            with store.looking() as reading:
+                found = [reading.find_member(f"s-{one}") for one in range(MOST_DELETED + 1)]
+                offers = [reading.find_offer(f"o-{one}") for one in range(MOST_DELETED + 1)]
+                counts.append((sum(map(bool, found)), sum(map(bool, offers))))
+
+        assert counts == [(1, 1), (0, 0)]
 
     def test_tasks_come_by_priority_then_by_age(self, store: Store) -> None:
         """Closed ones only on request."""

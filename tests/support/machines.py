@@ -14,7 +14,7 @@ from passdown.services.log.events import update_index, write_event
 from passdown.services.log.synthesis import SynthesisResult, synthesize
 from passdown.services.log.views import make_text
 from passdown.services.workspace.workspaces import NO_LIMITS, UNCACHED, ReadLimits, Workspace
-from passdown.settings import EventLayout, SettingsSource, parse_settings
+from passdown.settings import SettingsSource, parse_settings
 from passdown.wiring.workspaces import LocalWorkspace, Outside
 
 TODAY: Final = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -82,8 +82,8 @@ class Machine:
             goal="The goal that stands in every event, so that one looks like the other",
             this_session=items,
         )
-        by_day = self.settings.events.layout is EventLayout.DAY
-        assert write_event(checkout.log, checkout.index, self.clock, event, by_day=by_day) is not None
+        layout = self.settings.events.layout
+        assert write_event(checkout.log, checkout.index, self.clock, event, layout=layout) is not None
         self.written += items
         self.clock.at = TODAY
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final, NamedTuple, Protocol
 
 from passdown.core.facts import Fact
@@ -54,6 +54,35 @@ class EventLocation(NamedTuple):
     def order(self) -> tuple[datetime, int, EventRank]:
         """Its position in the order of all events."""
         return self.ranked_at, self.cause, self.rank
+
+
+class LiveEvents(NamedTuple):
+    """The events that have a file of their own in the log."""
+
+    events: int = 0
+    """How many there are; a count has an upper limit."""
+    newest_folder: str = ""
+    """The folder of the newest one, by the time in its name."""
+
+
+class EventFilter(NamedTuple):
+    """Which events to list; an empty field matches everything."""
+
+    agent: str = ""
+    """Their author; the digits at the end of a name may be omitted."""
+    branch: str = ""
+    type: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    """Only events from before this time."""
+
+    def takes(self, place: EventLocation) -> bool:
+        """Return whether an event matches."""
+        agent, at = place.rank.agent, place.rank.at
+        is_by = not self.agent or agent == self.agent or agent.startswith(f"{self.agent}-")
+        is_like = self.branch in {"", place.branch} and self.type in {"", place.type}
+        is_then = (self.since is None or at >= self.since) and (self.until is None or at < self.until)
+        return is_by and is_like and is_then
 
 
 class NewestEvents(NamedTuple):
@@ -160,6 +189,10 @@ class ReadProgress(Protocol):
         """Return the files, by their paths in the log, that are not known to be committed, sorted."""
         ...
 
+    def live(self, most: int) -> LiveEvents:
+        """Count the files that hold one event, up to `most`; files whose names have no time do not count."""
+        ...
+
     def note_committed(self, paths: Collection[str]) -> None:
         """Remember that these files are committed, until they change; may be forgotten at any time."""
         ...
@@ -173,7 +206,27 @@ class OpenedStore(Protocol):
         ...
 
 
-class Index(RetractedFacts, EventContents, ReadProgress, OpenedStore, Protocol):
+class ListedEvents(Protocol):
+    """The events as a list."""
+
+    def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
+        """Return events, highest rank first; with a prefix, those whose id or hash starts with it."""
+        ...
+
+    def matching(self, wanted: EventFilter, limit: int = EVERY) -> Sequence[EventLocation]:
+        """Return the events that match, highest rank first."""
+        ...
+
+    def count(self, wanted: EventFilter) -> int:
+        """Return how many events match."""
+        ...
+
+    def days(self) -> Mapping[date, str]:
+        """Return the days on which there are events, each with a hash of its events."""
+        ...
+
+
+class Index(RetractedFacts, EventContents, ListedEvents, ReadProgress, OpenedStore, Protocol):
     """All events of one log, ready for queries; it may be lost at any time and rebuilt."""
 
     def changing(self) -> AbstractContextManager[None]:
@@ -205,10 +258,6 @@ class Index(RetractedFacts, EventContents, ReadProgress, OpenedStore, Protocol):
 
     def published(self, session: str) -> PublishedExtent:
         """Return how much of a session is published."""
-        ...
-
-    def places(self, prefix: str = "", limit: int = EVERY) -> Sequence[EventLocation]:
-        """Return events, highest rank first; with a prefix, those whose id or hash starts with it."""
         ...
 
     def recall(self, name: str) -> str | None:

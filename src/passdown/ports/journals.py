@@ -3,13 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import JournalLine, Scope
 
 
 class Journals(Protocol):
-    """Append-only files of facts. All StorageErrors carry a hint."""
+    """Append-only files of facts. All StorageErrors carry a hint.
 
-    def sessions(self) -> Sequence[str]:
+    A question about many journals says which ones it means. One about a single session means its journal,
+    wherever it is.
+    """
+
+    def sessions(self, scope: Scope) -> Sequence[str]:
         """Return the sessions that have a journal, sorted by name."""
         ...
 
@@ -27,7 +31,7 @@ class Journals(Protocol):
         """
         ...
 
-    def mentioning(self, *texts: str) -> Sequence[str]:
+    def mentioning(self, scope: Scope, *texts: str) -> Sequence[str]:
         """Return the sessions whose journal contains one of these texts in JSON form, sorted.
 
         No line is parsed, so a journal that does not match costs next to nothing.

@@ -102,3 +102,14 @@ def compile_modules() -> None:
 def list_hosts_without_us(variables: Mapping[str, str]) -> list[Host]:
     """Return the hosts on this machine that do not have the plugin."""
     return user_folders.list_hosts_without_us(open_hosts().load(), variables, sys.platform)
+
+
+def list_host_states(variables: Mapping[str, str]) -> list[tuple[Host, bool, bool]]:
+    """Return each host that takes a plugin, whether its program is here, and whether it has the plugin."""
+    hosts = [host for host in open_hosts().load() if host.load_install]
+    ours = user_folders.list_hosts_with_us(hosts, variables, sys.platform)
+    return [
+        (host, bool(user_folders.find_program(host.load_install().program, variables)), host in ours)
+        for host in hosts
+        if host.load_install
+    ]

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from passdown.core.coordination.leases import PATH, TASK, Fenced, Granted, Lost, Resource
-from passdown.core.coordination.members import Inherited
+from passdown.core.coordination.members import KEPT_ENDED, Inherited
 from passdown.core.coordination.offers import Accepted, NewOffer
 from passdown.core.coordination.patterns import overlap, parse_pattern
 from passdown.core.coordination.tasks import Claimed, TaskClosed
@@ -32,7 +32,15 @@ STEPS: Final = 60
 SESSIONS: Final = ("a", "b", "c", "d")
 PATHS: Final = ("src/", "src/a.py", "src/*.py", "docs/", "**/a.py", "docs/a.md")
 TASKS: Final = ("t0", "t1", "t2", "t3")
-WAITS: Final = (MARGIN, 120.0, DEATH + MARGIN, LIFETIMES.orphaned, LIFETIMES.unused, 90_000.0)
+WAITS: Final = (
+    MARGIN,
+    120.0,
+    DEATH + MARGIN,
+    LIFETIMES.orphaned,
+    LIFETIMES.unused,
+    90_000.0,
+    KEPT_ENDED + MARGIN,
+)
 
 
 class History:

@@ -167,7 +167,7 @@ def publish(history: History, machine: Machine, step: int) -> None:
     )
     update_index(machine.log, machine.index)
     read = frozenset(place.rank.hash for place in machine.index.places())
-    written = write_event(machine.log, machine.index, machine.clock, event, by_day=False)
+    written = write_event(machine.log, machine.index, machine.clock, event)
     assert written is not None
     digest = history.add(machine.log.read("", written.name) or b"")
     history.read[digest] = read

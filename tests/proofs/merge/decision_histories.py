@@ -255,7 +255,7 @@ def publish(history: History, writer: Writer) -> None:
     if writer.is_older:
         pairs = (Pair(key=one.key, value=_strip(one.value)) for one in event.origins)
         event = replace(event, origins=tuple(pairs) if history.random.random() < 0.7 else ())
-    written = write_event(here.log, here.index, writer.clock, event, by_day=False)
+    written = write_event(here.log, here.index, writer.clock, event)
     assert written is not None
     source = history.add(here.log.read("", written.name) or b"")
     history.places[source.rank.hash] = [

@@ -35,7 +35,8 @@ Everyday       status  brief  search  log  handoff  tell
 Record         goal  now  done  next  decide  rule-out  ask  answer  note
                retract
 Sessions       start  end
-Set up         init  install  uninstall  doctor  pause  unpause
+Set up         init  install  uninstall  try  completion  doctor  pause
+               unpause
 Work together  task  claim  close  reserve  release  takeover  msg  inbox
                guard  team
 Workflow       track  gate  tdd  loop  checkpoint  preflight

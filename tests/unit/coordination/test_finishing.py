@@ -12,7 +12,7 @@ from passdown.core.coordination.members import EngineTime
 from passdown.core.coordination.messages import NewMessage
 from passdown.core.coordination.operations import VerbCall
 from passdown.core.coordination.tasks import CLOSED, Claimed, Task
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import JournalLine, Scope
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import GRANTS, OperationAction, Outcome, SharedOperation
@@ -615,7 +615,7 @@ def test_a_command_without_a_session_finishes_what_the_last_one_without_a_sessio
     stage.fate.left, stage.fate.is_before = 1, False
     with pytest.raises(KilledError):
         tracker_changes.create(stage.command("task", "add"), None, Task(task="t-7", title="Seven"))
-    assert stage.project.journals.sessions().count(NO_SESSION) == 1
+    assert stage.project.journals.sessions(Scope.ALL).count(NO_SESSION) == 1
 
     with changing(stage.command("task", "list"), None):
         pass

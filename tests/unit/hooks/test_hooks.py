@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from passdown.core.formats.events import parse_event
+from passdown.core.formats.journal import Scope
 from passdown.core.formats.ledgers import parse_ledger
 from passdown.core.hosts.hook_calls import HookCall, HookPoint, HookReply
 from passdown.core.kinds import FactKind
@@ -91,7 +92,7 @@ class Stage:
 
     def accounts(self) -> list[Account]:
         """Give what every session knows."""
-        return list(read_accounts(self.project()))
+        return list(read_accounts(self.project(), Scope.ALL))
 
     def own(self) -> Account:
         """Give what the session of the host knows."""

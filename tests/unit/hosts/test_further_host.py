@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from passdown import hosts
+from passdown.core.formats.journal import Scope
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import UsageError
@@ -59,7 +60,7 @@ def hook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 
 def read_account(root: Path) -> Account:
-    (account,) = read_accounts(open_checkout(root, Settings()))
+    (account,) = read_accounts(open_checkout(root, Settings()), Scope.ALL)
     return account
 
 
@@ -121,7 +122,7 @@ def test_a_command_in_its_shell_finds_the_session(
     monkeypatch.setenv("ACME_RUN", "r-1")
 
     assert command("now", "writing").code == 0
-    accounts = read_accounts(open_checkout(root, Settings()))
+    accounts = read_accounts(open_checkout(root, Settings()), Scope.ALL)
     assert {one.start.host: one.now and one.now.text for one in accounts} == {
         "acme": "writing",
         "claude": None,

@@ -82,7 +82,7 @@ def test_no_event_is_written_for_whom_not_all_was_read() -> None:
     log, index = make_log(3), MemoryIndex()
 
     with pytest.raises(UnreadError):
-        write_event(bound(log, 1), index, MovedClock(), make_event("2026-01-10T12:00:00Z"), by_day=False)
+        write_event(bound(log, 1), index, MovedClock(), make_event("2026-01-10T12:00:00Z"))
 
     assert len(log.files("")) == 3
 

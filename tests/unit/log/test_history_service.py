@@ -13,7 +13,6 @@ from passdown.errors import PassdownError
 from passdown.ports.index import EventLocation
 from passdown.records import replace
 from passdown.services.log.history import (
-    EventFilter,
     EventTexts,
     InputFile,
     find_event,
@@ -114,12 +113,11 @@ def test_logs_are_joined_and_the_first_that_has_an_event_shows_it(bench: Bench) 
     new, old = places_of(bench)
     gone = old._replace(is_retracted=True)
 
-    joined = list(join_logs([[new], [new, gone], [old]], EventFilter()))
+    joined = list(join_logs([[new], [new, gone], [old]]))
 
     assert [(seen.place.rank, seen.where) for seen in joined] == [(new.rank, 0), (old.rank, 1)]
     assert [seen.place.is_retracted for seen in joined] == [False, True]
-    assert [seen.place.is_retracted for seen in join_logs([[old], [gone]], EventFilter())] == [True]
-    assert list(join_logs([[new, old]], EventFilter(agent="nobody"))) == []
+    assert [seen.place.is_retracted for seen in join_logs([[old], [gone]])] == [True]
 
 
 def test_an_event_is_found_by_the_start_of_its_name(bench: Bench) -> None:

@@ -20,6 +20,7 @@ from passdown.engines.system import SystemClock
 from passdown.errors import StorageError
 from passdown.ports.index import Index
 from passdown.services.log.events import update_index, write_event
+from passdown.settings import EventLayout
 from tests.support.events import make_text
 
 COUNT = 400
@@ -308,9 +309,9 @@ def test_many_writers_at_once_lose_nothing_and_write_nothing_twice(tmp_path: Pat
             with opened(tmp_path / "index.db") as index:
                 for turn in range(5):
                     own = Event(agent=f"a-{number}", this_session=(f"{number} {turn}",))
-                    assert write_event(log, index, clock, own, by_day=bool(turn % 2))
+                    assert write_event(log, index, clock, own, layout=[*EventLayout][turn % 3])
                     shared = Event(agent=f"a-{number}", session="s", covers=f"1-{turn + 1}", now=f"{turn}")
-                    write_event(log, index, clock, shared, by_day=False)
+                    write_event(log, index, clock, shared)
         except BaseException as error:  # noqa: BLE001 - it is raised again below
             failures.append(error)
 

@@ -401,10 +401,13 @@ def test_a_crowded_folder_of_events(
     for hour in (8, 9, 10):
         put_event(project.folder, f"2026-01-10T{hour:02}:00:00Z", now="Create the PR")
 
+    put(project.folder, "passdown.toml", '[events]\nlayout = "flat"\n')
+
     assert find(command, "--fix", "--yes") == [("layout", f"{EVENTS} has 3 files")]
     assert command("doctor").code == 0
-    put(project.folder, "passdown.toml", '[events]\nlayout = "day"\n')
-    assert command("doctor") == HEALTHY
+    for chosen in ("day", "auto"):
+        put(project.folder, "passdown.toml", f'[events]\nlayout = "{chosen}"\n')
+        assert command("doctor") == HEALTHY
 
 
 # --- sessions and clocks ----------------------------------------------------------------------------

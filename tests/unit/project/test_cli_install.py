@@ -51,13 +51,42 @@ def test_without_a_terminal_it_shows_and_changes_nothing(command: Caller, hosts:
     assert (done.code, done.err) == (1, NOT_DONE)
     assert hosts.files() == before
     lines = done.out.splitlines()
-    assert f"+++ {hosts.home}/.claude/settings.json"[:70] in done.out
+    assert f"\n+++ {hosts.home}/.claude/settings.json\n" in done.out
     assert lines[-4:] == [
         f"{folder}: 16 plugin files added",
         f"hooks call: {LINE} hook --host claude",
         f'run: claude plugin marketplace add "{folder}/plugins/claude"',
         "run: claude plugin install passdown@passdown",
     ]
+
+
+def test_without_a_host_it_lists_them_and_says_which_are_here(command: Caller, hosts: FakeHosts) -> None:
+    before = hosts.files()
+
+    done = command("install")
+    command("install", "codex", "--yes")
+    after = command("uninstall")
+
+    assert (done.code, done.out.splitlines()) == (
+        0,
+        [
+            "claude   Claude Code: on this machine, without the plugin",
+            "codex    Codex: on this machine, without the plugin",
+            "copilot  Copilot: on this machine, without the plugin",
+        ],
+    )
+    assert done.err == "  hint: run `passdown install claude` to add Passdown to it\n"
+    assert hosts.files() != before
+    assert after.out.splitlines()[1] == "codex    Codex: has the plugin"
+
+
+def test_a_long_line_of_a_difference_is_shown_whole(command: Caller, hosts: FakeHosts) -> None:
+    line = '{"statusLine": {"type": "command", "command": "' + "echo mine; " * 20 + 'true"}}'
+    put(hosts.home / ".claude", "settings.json", line)
+
+    done = command("install", "claude")
+
+    assert f"\n-{line}" in done.out
 
 
 def test_yes_installs_and_again_says_that_nothing_changed(command: Caller, hosts: FakeHosts) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from passdown.core.formats.journal import MAX_LINE, JournalLine, checksum, render_line
+from passdown.core.formats.journal import MAX_LINE, JournalLine, Scope, checksum, render_line
 from passdown.engines.files import read, write
 from passdown.engines.files.journals import FileJournals
 from passdown.errors import StorageError, UnsureError
@@ -104,7 +104,7 @@ def test_only_names_of_sessions_are_listed(tmp_path: Path) -> None:
     for name in ("s-2.jsonl", "s-1.jsonl", "S-1.jsonl", "-x.jsonl", "notes.md", ".passdown-1-00.tmp"):
         (tmp_path / name).touch()
 
-    assert list(open_in(tmp_path, tmp_path / "none").sessions()) == ["s-1", "s-2"]
+    assert list(open_in(tmp_path, tmp_path / "none").sessions(Scope.ALL)) == ["s-1", "s-2"]
 
 
 @pytest.mark.requirement("C58")
@@ -153,7 +153,7 @@ def test_a_journal_that_is_ignored_is_not_there(tmp_path: Path) -> None:
         return folder == str(checkout) and name == f"{ONE}.jsonl"
 
     journals = FileJournals([str(git), str(checkout)], is_ignored=is_ignored)
-    assert (journals.sessions(), journals.mentioning("fact")) == (["s-2"], ["s-2"])
+    assert (journals.sessions(Scope.ALL), journals.mentioning(Scope.ALL, "fact")) == (["s-2"], ["s-2"])
     assert (list(journals.read(ONE)), journals.last(ONE), journals.changed(ONE)) == ([], None, 0)
 
     assert journals.append(ONE, lambda seq: make_line(seq, "done", "ours")).seq == 1

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from passdown.core.facts import Provenance
+from passdown.core.formats.journal import Scope
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import MAX_CHARS, NewFact
 from passdown.core.sessions.session_facts import Account
@@ -53,7 +54,7 @@ def test_what_is_too_long_for_a_line_is_refused() -> None:
             place.project, Account(session="s-1", agent="a"), NewFact(FactKind.DONE, "x" * (MAX_CHARS + 1))
         )
     assert found.value.hint
-    assert list(place.project.journals.sessions()) == []
+    assert list(place.project.journals.sessions(Scope.ALL)) == []
 
 
 def test_accounts_stand_in_the_order_of_their_starts_and_need_one() -> None:
@@ -63,7 +64,7 @@ def test_accounts_stand_in_the_order_of_their_starts_and_need_one() -> None:
         write_fact(place.project, session, start.fact)
     write_fact(place.project, "s-0", make_line(1, "done").fact)
 
-    assert [account.session for account in read_accounts(place.project)] == ["s-2", "s-1", "s-3"]
+    assert [account.session for account in read_accounts(place.project, Scope.ALL)] == ["s-2", "s-1", "s-3"]
     assert read_account(place.project, "none") == Account(session="none")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from passdown.core.facts import Provenance
 from passdown.core.formats.events import parse_event
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import JournalLine, Scope
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.errors import StorageError
@@ -190,7 +190,7 @@ def test_what_is_said_while_an_event_is_built_waits_for_the_next_one(place: Plac
 
 def test_a_session_without_a_journal_has_nothing_to_publish(place: Place) -> None:
     assert publish(place.project, "s-none", kind="checkpoint", reason="asked") is None
-    assert "s-none" not in place.project.journals.sessions()
+    assert "s-none" not in place.project.journals.sessions(Scope.ALL)
 
 
 @pytest.mark.requirement("C57")

@@ -3,6 +3,7 @@
 import pytest
 
 from passdown.core.formats.archives import parse_archive
+from passdown.core.formats.journal import Scope
 from passdown.core.kinds import FactKind
 from passdown.errors import StorageError
 from passdown.ports.repository import Committed
@@ -142,7 +143,7 @@ def test_what_fails_after_the_event_is_told_and_loses_nothing(
     place: Place, refused: str, *, has_record: bool
 ) -> None:
     project = on_full_disk(place, refused)
-    (session,) = project.journals.sessions()
+    (session,) = project.journals.sessions(Scope.ALL)
 
     closed = close_session(project, read_account(project, session))
 

@@ -7,7 +7,7 @@ import pytest
 
 from passdown.core.facts import PROMPTED, Provenance
 from passdown.core.formats.events import Event, parse_event
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import JournalLine, Scope
 from passdown.core.formats.ledgers import parse_ledger
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
@@ -355,8 +355,8 @@ def test_of_two_who_recover_at_the_same_moment_one_publishes(place: Place) -> No
             recover(place.project)
             return place.project.journals.extend(session, make, alone=alone)
 
-        def sessions(self) -> list[str]:
-            return list(place.project.journals.sessions())
+        def sessions(self, scope: Scope) -> list[str]:
+            return list(place.project.journals.sessions(scope))
 
         def read(self, session: str) -> list[JournalLine]:
             return list(place.project.journals.read(session))
@@ -376,7 +376,7 @@ def test_a_start_sweeps_first(place: Place) -> None:
     swept: list[bool] = []
 
     def sweep() -> int:
-        swept.append(not place.project.journals.sessions())
+        swept.append(not place.project.journals.sessions(Scope.ALL))
         return 0
 
     start_session(replace(place.project, sweep=sweep), StartRequest())

@@ -643,9 +643,9 @@ def test_an_older_file_is_copied_before_it_is_migrated(
     send(store, "m-1", "s-ada")
     migrations = tmp_path / "migrations"
     shutil.copytree(rows.MIGRATIONS, migrations)
-    (migrations / "0004.sql").write_text(
+    (migrations / "0005.sql").write_text(
         "ALTER TABLE sessions ADD COLUMN mood TEXT NOT NULL DEFAULT '';\n"
-        "UPDATE meta SET value = 4 WHERE name = 'version';\n"
+        "UPDATE meta SET value = 5 WHERE name = 'version';\n"
     )
     monkeypatch.setattr(CoordinationDatabase, "migrations", migrations)
 
@@ -654,9 +654,9 @@ def test_an_older_file_is_copied_before_it_is_migrated(
     send(store, "m-2", "s-ada")
     assert unread(newer, "s-ada") == ["m-1", "m-2"]
     machine.close()
-    assert machine.ask("PRAGMA user_version") == 4
-    machine.path = Path(f"{machine.path}.v3")
-    assert (machine.ask("PRAGMA user_version"), machine.ask("SELECT count(*) FROM messages")) == (3, 1)
+    assert machine.ask("PRAGMA user_version") == 5
+    machine.path = Path(f"{machine.path}.v4")
+    assert (machine.ask("PRAGMA user_version"), machine.ask("SELECT count(*) FROM messages")) == (4, 1)
     assert os.name != "posix" or stat.S_IMODE(machine.path.stat().st_mode) == 0o600
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from passdown.core.formats.journal import Scope
 from passdown.core.hosts.tracker_commands import CLAIMED, LEFT, find_task_changes, find_verbs
 from passdown.core.kinds import FactKind
 from passdown.faces.cli.main import HookWork
@@ -152,7 +153,7 @@ class Turns:
     @property
     def task(self) -> str:
         """The task that the session works on."""
-        (account,) = read_accounts(open_checkout(self.root, Settings()))
+        (account,) = read_accounts(open_checkout(self.root, Settings()), Scope.ALL)
         return account.task
 
 
@@ -185,7 +186,7 @@ def test_an_agent_that_calls_the_tracker_itself_is_bound(turns: Turns) -> None:
     assert turns.task == "bd-1"
 
     turns.run("bd close bd-1 --reason completed")
-    (account,) = read_accounts(open_checkout(turns.root, Settings()))
+    (account,) = read_accounts(open_checkout(turns.root, Settings()), Scope.ALL)
     assert (account.task, account.track) == ("", "parser_20260111")
 
     turns.run("bd update bd-1 --claim --json")
@@ -217,5 +218,5 @@ def test_a_transcript_that_is_read_again_binds_nothing_again(turns: Turns) -> No
     turns.call("Stop")
 
     assert turns.task == ""
-    (account,) = read_accounts(open_checkout(turns.root, Settings()))
+    (account,) = read_accounts(open_checkout(turns.root, Settings()), Scope.ALL)
     assert len(account.of(FactKind.COMMAND)) == 3

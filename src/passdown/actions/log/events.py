@@ -20,7 +20,6 @@ from passdown.ports.index import EventLocation
 from passdown.records import record
 from passdown.services.log.events import write_event
 from passdown.services.log.history import EventTexts, FoundEvent, find_event, list_places, parse_text
-from passdown.settings import EventLayout
 
 
 @record
@@ -122,8 +121,9 @@ def retract_event(caller: Caller, request: EventRetraction) -> RetractedEvent:
         reason=" ".join(request.because.split()) or "retracted",
         retracted_events=(rank.id if is_by_id else rank.hash[:ID_SIZE],),
     )
-    by_day = workspace.settings.events.layout is EventLayout.DAY
-    written = write_event(workspace.log, workspace.index, workspace.clock, event, by_day=by_day)
+    written = write_event(
+        workspace.log, workspace.index, workspace.clock, event, layout=workspace.settings.events.layout
+    )
     if written is None:  # only an event that covers a journal can already be published
         raise PassdownError("the event was not written", hint="run the command again")
     update_view(caller)
@@ -161,17 +161,30 @@ def _find(caller: Caller, name: str) -> tuple[CheckoutEvents, FoundEvent]:
 
 def read_logs(caller: Caller, prefix: str = "") -> Sequence[CheckoutEvents]:
     """Read the events of this checkout, then those of the others; `prefix` is the start of an id or hash."""
-    found = [_read_log(caller, prefix)]
-    for one in open_others(caller):
-        there = ask(_read_log, one.caller, prefix).result
-        found.append(there._replace(checkout=one.shown))
-    return found
+    return [log.read(ask(_list_places, log.caller, prefix).result) for log in open_logs(caller)]
 
 
-def _read_log(caller: Caller, prefix: str) -> CheckoutEvents:
-    workspace = caller.workspace
-    places = list_places(workspace, prefix, caller.around.progress)
-    return CheckoutEvents(places, EventTexts(workspace.log), workspace.settings.paths.events)
+class CheckoutLog(NamedTuple):
+    """A checkout whose events are listed, and its name; the caller's own checkout has none."""
+
+    caller: Caller
+    checkout: str = ""
+
+    def read(self, places: Sequence[EventLocation]) -> CheckoutEvents:
+        """Return some of its events, ready to be read."""
+        workspace = self.caller.workspace
+        return CheckoutEvents(
+            places, EventTexts(workspace.log), workspace.settings.paths.events, self.checkout
+        )
+
+
+def open_logs(caller: Caller) -> Sequence[CheckoutLog]:
+    """Open the logs of all checkouts, that of the caller first."""
+    return [CheckoutLog(caller), *(CheckoutLog(one.caller, one.shown) for one in open_others(caller))]
+
+
+def _list_places(caller: Caller, prefix: str) -> Sequence[EventLocation]:
+    return list_places(caller.workspace, prefix, caller.around.progress)
 
 
 def read_since(text: str, now: datetime) -> datetime | None:

@@ -4,11 +4,20 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 from passdown.actions.answers import Form
-from passdown.actions.callers import Caller
-from passdown.actions.log.events import CheckoutEvents, LoggedEvent, read_logs, read_since
-from passdown.ports.index import EventLocation
+from passdown.actions.callers import Caller, ask
+from passdown.actions.log.events import CheckoutEvents, LoggedEvent, open_logs, read_since
+from passdown.ports.index import EVERY, EventFilter, EventLocation
 from passdown.records import record
-from passdown.services.log.history import EventFilter, FoundEvent, join_logs, label, parse_text, read_subjects
+from passdown.services.log.history import (
+    FoundEvent,
+    find_different_days,
+    join_logs,
+    label,
+    list_days,
+    parse_text,
+    read_part,
+    read_subjects,
+)
 
 
 @record
@@ -53,30 +62,67 @@ class EventList:
     earlier: Annotated[int, "How many earlier ones there are."]
 
 
+@record
+class _Found:
+    """The events to list, with the checkouts that have them."""
+
+    sources: Sequence[CheckoutEvents]
+    shown: Sequence[FoundEvent]
+    earlier: int
+
+
 def label_events(caller: Caller, request: LogRequest) -> EventLabels:
     """List events, each with a line about its content."""
-    sources, found = _find(caller, request)
-    shown = found[: request.limit]
+    found = _find(caller, request)
+    sources, shown = found.sources, found.shown
     events = [parse_text(sources[seen.where].texts.read(seen.place)) for seen in shown]
     subjects = read_subjects(caller.workspace, events)
     labelled = [
         LabelledEvent(place=seen.place, label=label(event, subjects), checkout=sources[seen.where].checkout)
         for seen, event in zip(shown, events, strict=True)
     ]
-    return EventLabels(events=tuple(labelled), earlier=len(found) - len(shown))
+    return EventLabels(events=tuple(labelled), earlier=found.earlier)
 
 
 def list_events(caller: Caller, request: LogRequest) -> EventList:
     """List events with their content."""
-    sources, found = _find(caller, request)
-    shown = found[: request.limit]
-    events = (sources[seen.where].describe(seen.place) for seen in shown)
-    return EventList(events=events, earlier=len(found) - len(shown))
+    found = _find(caller, request)
+    events = (found.sources[seen.where].describe(seen.place) for seen in found.shown)
+    return EventList(events=events, earlier=found.earlier)
 
 
-def _find(caller: Caller, request: LogRequest) -> tuple[Sequence[CheckoutEvents], Sequence[FoundEvent]]:
-    """Return the logs of all checkouts, and the events that match."""
+def _find(caller: Caller, request: LogRequest) -> _Found:
+    """Find the newest events of all checkouts that match, and count the earlier ones.
+
+    Only these are read, so that the cost does not depend on the number of events. What several checkouts have
+    is looked up in each of them: it may be retracted in one.
+    """
     since = read_since(request.since, caller.workspace.clock.now())
     wanted = EventFilter(request.agent, request.branch, request.type, since)
-    sources = read_logs(caller)
-    return sources, list(join_logs([source.places for source in sources], wanted))
+    limit = EVERY if request.limit is None else request.limit
+    step = caller.around.progress
+    logs = open_logs(caller)
+    parts = [
+        ask(lambda there, _: read_part(there.workspace, wanted, limit, step), log.caller, None).result
+        for log in logs
+    ]
+    shown = list(join_logs([part.newest for part in parts]))[:limit]
+    count = parts[0].total
+    if request.limit is None:
+        count = len(shown)
+    elif len(logs) > 1:
+        names = [seen.place.rank.hash for seen in shown]
+        shown = list(join_logs([ask(_look_up, log.caller, names).result for log in logs]))
+        days = find_different_days(parts)
+        listed = [
+            ask(lambda there, _: list_days(there.workspace, wanted, days), log.caller, None).result
+            for log in logs
+        ]
+        count += len({place.rank.hash for places in listed for place in places}) - len(listed[0])
+    sources = [log.read(part.newest) for log, part in zip(logs, parts, strict=True)]
+    return _Found(sources=sources, shown=shown, earlier=count - len(shown))
+
+
+def _look_up(caller: Caller, names: Sequence[str]) -> list[EventLocation]:
+    """Return the events with these hashes that a checkout has."""
+    return [place for name in names for place in caller.workspace.index.places(name)]

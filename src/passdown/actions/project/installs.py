@@ -11,7 +11,7 @@ from passdown.records import record, replace
 from passdown.services.project import installs
 from passdown.services.project.setups import PurgeableFile, list_local, purge
 from passdown.settings import FILE_NAME
-from passdown.wiring.installs import OwnProgram, compile_modules, open_install_target
+from passdown.wiring.installs import OwnProgram, compile_modules, list_host_states, open_install_target
 from passdown.wiring.projects import read_settings
 from passdown.wiring.workspaces import Outside, open_workspace
 
@@ -70,6 +70,34 @@ class InstallResult:
     is_install: Annotated[bool, "Whether this is an install, not an uninstall.", HIDDEN] = False
     is_temporary: Annotated[bool, "Whether the program that hooks call may soon be gone.", HIDDEN] = False
     removed: Annotated[int, "How many local files were removed.", HIDDEN] = 0
+
+
+@record
+class HostState:
+    """A host, and what of it is on this machine."""
+
+    host: Annotated[str, "Its name, as `install` takes it."]
+    title: Annotated[str, "Its name for people."]
+    is_present: Annotated[bool, "Whether its program is on the PATH."]
+    is_installed: Annotated[bool, "Whether it has the plugin."]
+
+
+@record
+class HostStates:
+    """The hosts that the plugin can be installed into."""
+
+    hosts: Annotated[tuple[HostState, ...], "Each of them, in the order of the table of hosts."]
+
+
+def list_hosts(caller: Caller, _request: None = None) -> HostStates:
+    """List the hosts, which of them are on this machine, and which have the plugin."""
+    found = list_host_states(caller.around.variables)
+    return HostStates(
+        hosts=tuple(
+            HostState(host=host.name, title=host.title, is_present=is_present, is_installed=is_installed)
+            for host, is_present, is_installed in found
+        )
+    )
 
 
 def list_changes(plan: installs.InstallPlan) -> Sequence[ShownChange]:

@@ -13,6 +13,7 @@ from passdown.actions.project.searches import INDEX_STATE
 from passdown.actions.sessions.decisions import CONTESTED
 from passdown.actions.sessions.sessions import SessionSummary, find_pause, summarize
 from passdown.core.facts import Fact
+from passdown.core.formats.journal import Scope
 from passdown.core.hosts.context_usage import ContextReading
 from passdown.core.hosts.signals import NO_SIGNS, Degradation, Signal
 from passdown.core.project.takeovers import TakeoverChoice, list_choices
@@ -186,7 +187,7 @@ class StatusResult:
 def status(caller: Caller, request: StatusRequest) -> StatusResult:
     """Return who works here, who holds what, and what is pending; change nothing."""
     workspace = caller.workspace
-    accounts = read_accounts(workspace) if request.shows_all else read_open(workspace)
+    accounts = read_accounts(workspace, Scope.ALL) if request.shows_all else read_open(workspace)
     rows = [(one, _find_state(workspace, one)) for one in accounts]
     rows = [
         (show_place(workspace, one), state) for one, state in rows if request.shows_all or state != "ended"

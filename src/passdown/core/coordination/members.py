@@ -7,6 +7,11 @@ from passdown.records import record
 DEFAULT_TEAM: Final = "default"
 ANY_ROLE: Final = "any"
 
+KEPT_ENDED: Final = 30 * 86_400.0
+"""Seconds that a session is kept after it ended, and an offer after it was settled."""
+MOST_DELETED: Final = 500
+"""How many of them one change deletes, so that nobody waits long for it."""
+
 
 class EngineTime(NamedTuple):
     """The time by the engine's clock: seconds, and the number of the boot. Callers cannot set it.

@@ -44,7 +44,7 @@ class Offer:
     task: Annotated[str, "The task."]
     facts: Annotated[str, "The giver's facts, which the taker verifies, as JSON."] = ""
     state: Annotated[str, "offered, accepted, declined, withdrawn or over."] = OFFERED
-    expires: float = 0.0
+    expires: Annotated[float, "When it stops being open; for a settled offer, when it did."] = 0.0
 
     @property
     def short_name(self) -> str:

@@ -7,6 +7,7 @@ incomplete, damaged or newer is kept unchanged and reported; the lines around it
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from enum import StrEnum
 from itertools import pairwise
 from operator import attrgetter
 from typing import Annotated, Final, NamedTuple, cast
@@ -31,6 +32,18 @@ _SUM: Final = pattern(r',"sum":"([0-9a-f]{8})"\}')
 _PLACE: Final = pattern(r"line ([1-9][0-9]{0,8})")
 _TAIL: Final = len(',"sum":"01234567"}')
 _MEMBERS: Final = ("v", "seq", "at", "by", "fact", "sum")
+
+
+class Scope(StrEnum):
+    """Which journals a question means."""
+
+    LIVE = "live"
+    """Those of sessions that run, that still need something, or that ended lately."""
+    ALL = "all"
+    """Also those of ended sessions that were put away (C129).
+
+    Whoever decides whether something was already done must ask for all: otherwise it is done again.
+    """
 
 
 @record

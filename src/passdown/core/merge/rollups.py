@@ -81,6 +81,21 @@ def parse_rollup(data: bytes) -> Rollup:
     return Rollup(members, len(found) - len(members) + (head.get("events") != len(found)))
 
 
+def find_member(data: bytes, key: str) -> bytes | None:
+    """Return the event of a rollup whose hash starts with a key, without reading the others."""
+    start = data.find(b"\n") + 1
+    if not _is_head(_load(data[:start])):
+        return None
+    at = data.find(key.encode(), start)
+    while at >= 0:
+        end = data.find(b"\n", at) + 1 or len(data)
+        found = _read_line(data[data.rfind(b"\n", 0, at) + 1 : end])
+        if found and found[1].rank.hash.startswith(key):
+            return found[0].data
+        at = data.find(key.encode(), end)
+    return None
+
+
 def _is_head(head: dict[str, object]) -> bool:
     version = head.get("v")
     return head.get("type") == "rollup" and isinstance(version, int) and version <= VERSION

@@ -236,7 +236,7 @@ def judge_layout(folder: str, count: int) -> Finding | None:
     if count <= MANY_FILES:
         return None
     what = f"{folder} has {count} files"
-    hint = 'set layout = "day" under [events] to store new events in one folder per day'
+    hint = 'remove layout = "flat" under [events] to store new events in one folder per day'
     return Finding(code=FindingKind.LAYOUT, what=what, hint=hint, where=folder, severity=Severity.WARNING)
 
 

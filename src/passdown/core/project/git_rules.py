@@ -186,7 +186,7 @@ _MORE: Final = """
 # commit = "integration" # tracked on that branch only; or "always", "never"
 
 # [events]
-# layout = "flat" # or "day": one folder per day
+# layout = "auto" # one folder per day above 1,000 events; or "flat", "day"
 # retention_days = 7
 """
 

@@ -15,7 +15,7 @@ from passdown.core.coordination.leases import (
     Resource,
     time_left,
 )
-from passdown.core.coordination.members import Member
+from passdown.core.coordination.members import KEPT_ENDED, Member
 from passdown.core.coordination.operations import REMEMBERED, operation_time
 from passdown.core.coordination.outcomes import dump_outcome, load_outcome
 from passdown.core.coordination.patterns import PathPattern, matches, may_meet, overlap, parse_pattern
@@ -193,6 +193,16 @@ class Judge:
     def has_died(self, member: Member) -> bool:
         """Return whether a session's process is known to have ended, however recent its last heartbeat."""
         return member.process != "" and self._store.is_running(member.process) is False
+
+    def is_forgotten(self, member: Member) -> bool:
+        """Return whether a session has been silent for so long that it counts as ended.
+
+        Time in which no session could be heard does not count; in another boot it cannot run any more.
+        """
+        silent = self._reading.time.seconds - member.seen
+        if silent <= KEPT_ENDED or silent - self._spared(member.seen) <= KEPT_ENDED:
+            return False
+        return not self._is_running(member)
 
     def silence_left(self, member: Member) -> float:
         """Return how many seconds a session still counts as alive without another heartbeat."""

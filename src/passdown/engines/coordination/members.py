@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from passdown.core.coordination.leases import KEPT
 from passdown.core.coordination.members import (
     ANY_ROLE,
     Inherited,
@@ -13,7 +12,6 @@ from passdown.core.coordination.members import (
     StillAlive,
 )
 from passdown.core.coordination.messages import TO_NAME
-from passdown.core.coordination.operations import REMEMBERED
 from passdown.engines.coordination.changes import (
     ChangeSubject,
     Judge,
@@ -25,6 +23,7 @@ from passdown.engines.coordination.changes import (
     run_change,
 )
 from passdown.engines.coordination.offers import settle_offers
+from passdown.engines.coordination.retention import delete_old
 from passdown.engines.coordination.transactions import TimedStore, Transaction
 from passdown.records import replace
 
@@ -52,7 +51,7 @@ class StoredMembers:
             change.put_member(joined)
             for name in filter(None, (member.name, member.agent)):
                 change.move_inbox(f"{TO_NAME}{name}", member.session)
-            change.drop_old(time.seconds - KEPT, time.seconds - REMEMBERED)
+            delete_old(change, Judge(change, self._store, self._store.lifetimes))
             return Joined(session=member.session, is_new=known is None)
 
         if self._is_same(op, member):

@@ -79,8 +79,7 @@ class StoredOffers:
             judge = Judge(change, self._store, self._store.lifetimes)
             moved = move_leases(change, _leases_in(change, found), session, offer=False)
             messages = change.move_inbox(found.giver, session)
-            accepted = replace(found, state=ACCEPTED)
-            change.put_offer(accepted)
+            accepted = _settle(change, found, ACCEPTED)
             grants = tuple(judge.make_grant(lease) for lease in moved)
             return Accepted(offer=accepted, grants=grants, messages=messages)
 
@@ -160,6 +159,11 @@ def _end(change: Transaction, offer: Offer, state: str) -> Offer:
     else:
         for lease in leases:
             change.put_lease(replace(lease, offer="", until=0.0))
-    ended = replace(offer, state=state)
-    change.put_offer(ended)
-    return ended
+    return _settle(change, offer, state)
+
+
+def _settle(change: Transaction, offer: Offer, state: str) -> Offer:
+    """Store that an offer is no longer open, and since when: it is kept for a while after that."""
+    settled = replace(offer, state=state, expires=min(offer.expires, change.time.seconds))
+    change.put_offer(settled)
+    return settled

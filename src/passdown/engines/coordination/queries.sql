@@ -111,6 +111,26 @@ ON CONFLICT (project, kind, name, session) DO UPDATE SET
 -- name: drop_ended_leases
 DELETE FROM leases WHERE project = ? AND ended < ?;
 
+-- name: drop_settled_offers
+DELETE FROM offers WHERE project = ? AND offer IN (
+    SELECT o.offer FROM offers AS o WHERE o.project = ? AND o.state <> 'offered' AND o.expires < ?
+    ORDER BY o.expires, o.offer LIMIT ?
+);
+
+-- name: drop_ended_sessions
+DELETE FROM sessions WHERE project = ? AND session IN (
+    SELECT s.session FROM sessions AS s WHERE s.project = ? AND s.ended < ?
+    AND NOT EXISTS (SELECT 1 FROM leases AS l WHERE l.project = s.project AND l.session = s.session)
+    AND NOT EXISTS (SELECT 1 FROM offers AS o WHERE o.project = s.project AND o.giver = s.session)
+    AND NOT EXISTS (
+        SELECT 1 FROM inbox AS i WHERE i.project = s.project AND i.recipient = s.session AND i.read_at IS NULL
+    ) AND NOT EXISTS (
+        SELECT 1 FROM messages AS m JOIN inbox AS i ON i.project = m.project AND i.message = m.message
+        WHERE m.project = s.project AND m.sender = s.session AND i.read_at IS NULL
+    )
+    ORDER BY s.ended, s.session LIMIT ?
+);
+
 -- name: find_task
 SELECT task, title, body, priority, role, state, reason, note, waits, is_held, added FROM tasks
 WHERE project = ? AND task = ?;

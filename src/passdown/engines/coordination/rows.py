@@ -242,6 +242,10 @@ class RowTransaction(RowReading):
         self._drop("drop_silences", ended_before)
         self._drop("drop_log", logged_before)
 
+    def drop_unused(self, before: float, most: int) -> None:
+        self._drop("drop_settled_offers", self._project, before, most)
+        self._drop("drop_ended_sessions", self._project, before, most)
+
     def put_task(self, task: Task) -> None:
         self._put("put_task", task)
 

@@ -8,7 +8,7 @@ CREATE TABLE meta (
 );
 
 -- The version of these tables, and the least versions that may read and write them.
-INSERT INTO meta (name, value) VALUES ('version', 3), ('least_reader', 1), ('least_writer', 1);
+INSERT INTO meta (name, value) VALUES ('version', 4), ('least_reader', 1), ('least_writer', 1);
 
 -- `pos` is the position of the last change, `newest` the newest instant that was stored. The rest is for an
 -- engine that has no clock of its own: the id and the number of the boot in which it was last written, and
@@ -38,6 +38,7 @@ CREATE TABLE sessions (
 );
 
 CREATE INDEX sessions_running ON sessions (project, session) WHERE ended IS NULL;
+CREATE INDEX sessions_ended ON sessions (project, ended) WHERE ended IS NOT NULL;
 
 -- `waits` counts the open tasks that a task waits for, `added` is the position at which it was added.
 CREATE TABLE tasks (
@@ -103,6 +104,7 @@ CREATE TABLE messages (
 );
 
 CREATE INDEX messages_expires ON messages (project, expires);
+CREATE INDEX messages_of_sender ON messages (project, sender);
 
 -- `pos` is the position at which the message was sent.
 CREATE TABLE inbox (
@@ -132,6 +134,8 @@ CREATE TABLE offers (
 );
 
 CREATE INDEX offers_open ON offers (project, offer) WHERE state = 'offered';
+CREATE INDEX offers_settled ON offers (project, expires) WHERE state <> 'offered';
+CREATE INDEX offers_of_giver ON offers (project, giver);
 
 CREATE TABLE log (
     project TEXT NOT NULL,

@@ -184,6 +184,13 @@ class Transaction(Reading, Protocol):
         """Remove leases and silences that ended, and changes that were made, before these instants."""
         ...
 
+    def drop_unused(self, before: float, most: int) -> None:
+        """Remove offers that were settled, and sessions that ended, before an instant: the oldest, at most.
+
+        A session that a lease, an offer or an unread message names stays.
+        """
+        ...
+
     def put_task(self, task: Task) -> None:
         """Store a task, new or changed."""
         ...

@@ -16,7 +16,7 @@ from passdown.engines.files.displaced_names import (
     leftover_pid,
     mark_both,
 )
-from passdown.engines.files.folders import DAY
+from passdown.engines.files.folders import DAY, MONTH
 from passdown.engines.files.read import OpenFolder
 from passdown.engines.files.write import reporting
 from passdown.errors import StorageError
@@ -168,8 +168,9 @@ def sweep(
     """Remove the unfinished writes of processes that have ended, at any depth; return how many there were.
 
     A file stays if its process may still be running, or if it cannot be removed; readers skip it. In `flat`
-    folders only the files directly in them are considered. Day folders, of which there may be a thousand, are
-    searched only if they changed after `since`. No link is followed below the root that contains a folder.
+    folders only the files directly in them are considered. Folders of days and months, of which there may
+    be a thousand, are searched only if they changed after `since`. No link is followed below the root that
+    contains a folder.
     """
     swept = 0
     for path in find_leftovers(folders, is_gone, flat=flat, since=since, roots=roots):
@@ -210,15 +211,15 @@ def _leftovers(folder: str, roots: Sequence[str], since: float, *, is_flat: bool
     found = read.walk(
         read.root_of(top, roots),
         top,
-        lambda place, name: not is_flat and not _is_old_day(place, name, since),
+        lambda place, name: not is_flat and not _is_old(place, name, since),
         by_handle=write.HERE.folder_handles,
     )
     for place, names in found:
         yield from (os.path.join(place, name) for name in names if is_leftover(name))
 
 
-def _is_old_day(place: str, name: str, since: float) -> bool:
-    if since <= 0 or not DAY.fullmatch(name):
+def _is_old(place: str, name: str, since: float) -> bool:
+    if since <= 0 or not (DAY.fullmatch(name) or MONTH.fullmatch(name)):
         return False
     try:
         return os.stat(os.path.join(place, name), follow_symlinks=False).st_mtime < since

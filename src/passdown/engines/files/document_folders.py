@@ -8,6 +8,7 @@ from typing import Final
 from passdown import layout
 from passdown.engines.files import read
 from passdown.engines.files.event_log import FileEventLog, is_text, make_mark
+from passdown.engines.files.folders import MONTH
 from passdown.engines.files.read import OpenFolder
 from passdown.ports.change_files import ChangeFiles
 from passdown.ports.clock import Clock
@@ -17,8 +18,8 @@ DOCUMENT: Final = layout.CURRENT
 
 
 def open_folder(folder: str, clock: Clock, *, root: str = "") -> FileEventLog:
-    """Open a folder of Markdown files that, like events, are written once."""
-    return FileEventLog(folder, folder, clock, root=root)
+    """Open a folder of Markdown files that, like events, are written once, and its folders by month."""
+    return FileEventLog(folder, folder, clock, root=root, named=MONTH)
 
 
 class StreamDocuments:

@@ -1,12 +1,13 @@
 """The `EventLog` of a checkout: `events/`, its day folders, and the archive next to it."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from passdown.core.merge.rollups import is_rollup
 from passdown.engines.files import archive, read, write
-from passdown.engines.files.folders import list_marks
+from passdown.engines.files.folders import DAY, list_marks
 from passdown.ports.clock import Clock
 from passdown.ports.event_log import FileMark
 
@@ -25,14 +26,17 @@ class FileEventLog:
         *,
         root: str = "",
         operations: write.FileOperations = write.HERE,
+        named: re.Pattern[str] = DAY,
     ) -> None:
         """Store the full paths of the folders of events and of archived events.
 
-        Both are below the root, and no link is followed below it; without a root, each is its own root.
+        `named` is the format of the names of the folders in the first. Both are below the root, and no link
+        is followed below it; without a root, each is its own root.
         """
         self._events = events
         self._archived = archived
         self._clock = clock
+        self._named = named
         self._ways = operations
         self._roots = (root,) if root else ()
         self._root = root or events
@@ -45,7 +49,8 @@ class FileEventLog:
     def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
         """Return the top folder, named ``""``, and its day folders, each with its mark."""
         now = self._clock.now().timestamp()
-        return list_marks(self._events, known, now, root=self._root, by_handle=self._ways.folder_handles)
+        by_handle, named = self._ways.folder_handles, self._named
+        return list_marks(self._events, known, now, root=self._root, by_handle=by_handle, named=named)
 
     def files(self, folder: str) -> Mapping[str, FileMark]:
         try:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Mapping
 from typing import Final
@@ -11,6 +12,8 @@ from passdown.engines.files import read
 
 DAY: Final = pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 """The format of a day folder's name."""
+MONTH: Final = pattern(r"[0-9]{4}-[0-9]{2}")
+"""The format of a month folder's name."""
 # The time stamps of folders can be this coarse; git protects its index in the same way.
 _SETTLED: Final = 2.0
 _BILLION: Final = 1_000_000_000
@@ -23,11 +26,13 @@ def list_marks(
     *,
     root: str = "",
     by_handle: bool = read.HAS_HANDLES,
+    named: re.Pattern[str] = DAY,
 ) -> Mapping[str, int]:
     """Return the top folder, named ``""``, and its day folders, each with the time its names last changed.
 
-    `now` is the current time in seconds since 1970; a folder that changed just before it has the mark 0. If
-    the mark of the top folder is the known one, its folders are not listed again.
+    `named` is the format of the names of the folders in it, if they are not of days. `now` is the current
+    time in seconds since 1970; a folder that changed just before it has the mark 0. If the mark of the top
+    folder is the known one, its folders are not listed again.
 
     Raises a StorageError if there is a link between the root, which is by default the top folder, and the top
     folder: the events would be those of another project.
@@ -41,14 +46,14 @@ def list_marks(
     with top:
         settled = int((now - _SETTLED) * _BILLION)
         mark = _changed(top, "")
-        names = [name for name in known if name] if known.get("") == mark else _days(top)
+        names = [name for name in known if name] if known.get("") == mark else _list_folders(top, named)
         marks = {"": mark, **{name: _changed(top, name) for name in names}}
     return {name: mark if mark < settled else 0 for name, mark in marks.items() if mark is not None}
 
 
-def _days(top: read.OpenFolder) -> list[str]:
+def _list_folders(top: read.OpenFolder, named: re.Pattern[str]) -> list[str]:
     try:
-        return [one.name for one in top.scan() if DAY.fullmatch(one.name) and read.is_folder(one)]
+        return [one.name for one in top.scan() if named.fullmatch(one.name) and read.is_folder(one)]
     except OSError:
         return []
 

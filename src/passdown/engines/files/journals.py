@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from passdown.core.formats.journal import JournalLine, parse_line, render_line
+from passdown.core.formats.journal import JournalLine, Scope, parse_line, render_line
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Malformed
 from passdown.engines.files import read, write
@@ -90,7 +90,8 @@ class FileJournals:
         for one in self._open.values():
             one.close()
 
-    def sessions(self) -> Sequence[str]:
+    def sessions(self, scope: Scope) -> Sequence[str]:
+        del scope  # nothing is put away yet
         names = {name for folder in self._folders for name in self._list(folder)}
         return sorted(name.removesuffix(SUFFIX) for name in names)
 
@@ -144,7 +145,8 @@ class FileJournals:
             return None
         return known[1]
 
-    def mentioning(self, *texts: str) -> Sequence[str]:
+    def mentioning(self, scope: Scope, *texts: str) -> Sequence[str]:
+        del scope  # nothing is put away yet
         wanted = [text.encode() for text in texts]
         found = {
             name
@@ -165,6 +167,8 @@ class FileJournals:
     def _folders_of(self, session: str) -> Sequence[str]:
         """Return the folders whose journal of a session is not ignored."""
         name = f"{session}{SUFFIX}"
+        if not _NAME.fullmatch(name):  # it may come from a line that somebody else wrote
+            return ()
         return [folder for folder in self._folders if not self._is_ignored(folder, name)]
 
     def _read(self, folder: str, name: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import date, datetime
 
 from passdown.core.facts import Fact, identify, identify_retracted, is_about, make_key
 from passdown.core.formats.journal import NOT_PUBLISHED, PublishedExtent
@@ -12,6 +12,7 @@ from passdown.core.merge.merge import (
     Digest,
     Merged,
     OrderedEvents,
+    hash_day,
     in_said_order,
     make_digest,
     merge_events,
@@ -34,7 +35,9 @@ from passdown.ports.index import (
     NEAR_EVENTS,
     NEAR_SESSIONS,
     EventFile,
+    EventFilter,
     EventLocation,
+    LiveEvents,
     LogChange,
     NearFacts,
     Neighbourhood,
@@ -162,6 +165,18 @@ class MemoryIndex:
         }
         return sorted(places.values(), key=lambda place: place.order, reverse=True)[:limit]
 
+    def matching(self, wanted: EventFilter, limit: int = EVERY) -> Sequence[EventLocation]:
+        return [place for place in self.places() if wanted.takes(place)][:limit]
+
+    def count(self, wanted: EventFilter) -> int:
+        return len(self.matching(wanted))
+
+    def days(self) -> Mapping[date, str]:
+        days: dict[date, set[str]] = {}
+        for source in self._sources():
+            days.setdefault(source.rank.at.date(), set()).add(source.rank.hash)
+        return {day: hash_day(hashes) for day, hashes in days.items()}
+
     def places_of(self, track: str, limit: int = EVERY) -> Sequence[EventLocation]:
         own = {source.rank for source in self._sources() if source.track and source.track == track}
         return [place for place in self.places() if place.rank in own][:limit]
@@ -215,6 +230,10 @@ class MemoryIndex:
 
     def uncommitted(self) -> Sequence[str]:
         return sorted(path for path, mark in self._marks() if (path, mark) not in self._committed)
+
+    def live(self, most: int) -> LiveEvents:
+        dated = [(one.name, one.folder) for one in self._files() if "0" <= one.name < ":"]
+        return LiveEvents(min(len(dated), most), max(dated, default=("", ""))[1])
 
     def note_committed(self, paths: Collection[str]) -> None:
         self._committed.update(one for one in self._marks() if one[0] in paths)

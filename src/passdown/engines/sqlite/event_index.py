@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,14 +71,16 @@ from passdown.ports.index import (
     NEAR_FACTS,
     NEAR_SESSIONS,
     EventFile,
+    EventFilter,
     EventLocation,
+    LiveEvents,
     LogChange,
     NearFacts,
     Neighbourhood,
     NewestEvents,
 )
 
-VERSION: Final = 7 << 24 | TABLE
+VERSION: Final = 8 << 24 | TABLE
 """The version of the schema and of the table of kinds."""
 
 _HERE: Final = Path(__file__).parent
@@ -422,6 +424,20 @@ class SqliteIndex(StatedDatabase):
         rows = self._select(query, values)
         return sorted(map(_make_place, rows), key=lambda place: place.order, reverse=True)[:limit]
 
+    def matching(self, wanted: EventFilter, limit: int = EVERY) -> Sequence[EventLocation]:
+        if wanted == EventFilter():
+            return self.places(limit=limit)
+        rows = self._select("matching_places", {**_bounds_of(wanted), "limit": limit})
+        return sorted(map(_make_place, rows), key=lambda place: place.order, reverse=True)
+
+    def count(self, wanted: EventFilter) -> int:
+        if wanted == EventFilter():
+            return sum(events for _, _, events in self._all("list_days"))
+        return int(self._select("count_matching", _bounds_of(wanted))[0][0])
+
+    def days(self) -> Mapping[date, str]:
+        return {day_of(day): digest for day, digest, _ in self._all("list_days")}
+
     def places_of(self, track: str, limit: int = EVERY) -> Sequence[EventLocation]:
         rows = self._select("places_of_track", {"track": track, "limit": limit})
         return sorted(map(_make_place, rows), key=lambda place: place.order, reverse=True)
@@ -452,6 +468,13 @@ class SqliteIndex(StatedDatabase):
 
     def uncommitted(self) -> Sequence[str]:
         return sorted("/".join(filter(None, row)) for row in self._all("list_uncommitted"))
+
+    def live(self, most: int) -> LiveEvents:
+        with self._looking():
+            if self._is_empty():
+                return LiveEvents()
+            newest = self._one("newest_live")
+            return LiveEvents(len(self._all("list_live", most)), str(newest[0]) if newest else "")
 
     def note_committed(self, paths: Collection[str]) -> None:
         """Record that these files are committed; if the cache cannot be written, they are looked up again."""
@@ -535,6 +558,13 @@ class _Adder:
         self.file = file
         self.source = source
         self.fact = fact
+
+
+def _bounds_of(wanted: EventFilter) -> dict[str, object]:
+    """Return a filter as values of a query."""
+    since = NONE if wanted.since is None else to_micros(wanted.since)
+    until = END if wanted.until is None else to_micros(wanted.until)
+    return {**wanted._asdict(), "since": since, "until": until}
 
 
 def _make_place(row: Sequence[Any]) -> EventLocation:

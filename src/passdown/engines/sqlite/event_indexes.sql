@@ -3,6 +3,7 @@
 CREATE UNIQUE INDEX files_by_name ON files (folder, name);
 CREATE INDEX files_with_skipped ON files (skipped) WHERE skipped > 0;
 CREATE INDEX files_uncommitted ON files (id) WHERE committed = 0;
+CREATE INDEX files_live ON files (name) WHERE name >= '0' AND name < ':';
 CREATE UNIQUE INDEX sources_by_hash ON sources (hash);
 CREATE INDEX sources_by_time ON sources (ts);
 CREATE INDEX sources_by_rank ON sources (rank);

@@ -23,6 +23,13 @@ DELETE FROM files WHERE id = ?;
 -- name: list_uncommitted
 SELECT folder, name FROM files WHERE committed = 0;
 
+-- name: list_live
+SELECT 1 FROM files INDEXED BY files_live WHERE name >= '0' AND name < ':' LIMIT ?;
+
+-- name: newest_live
+SELECT folder FROM files INDEXED BY files_live WHERE name >= '0' AND name < ':'
+ORDER BY name DESC, folder DESC LIMIT 1;
+
 -- name: set_committed
 UPDATE files SET committed = 1 WHERE folder = ? AND name = ?;
 
@@ -308,6 +315,23 @@ WHERE sources.id IN (
     SELECT id FROM sources ORDER BY rank DESC, cause DESC, ts DESC, agent DESC, name DESC, hash DESC LIMIT :limit
 )
 GROUP BY sources.id;
+
+-- name: matching_places
+SELECT sources.ts, sources.agent, sources.name, sources.hash, sources.branch, sources.type, sources.void,
+    sources.rank, sources.cause, min(files.folder || '/' || files.name)
+FROM sources JOIN holds ON holds.source = sources.id JOIN files ON files.id = holds.file
+WHERE sources.id IN (
+    SELECT id FROM sources
+    WHERE (:agent = '' OR agent = :agent OR (agent >= :agent || '-' AND agent < :agent || '.'))
+        AND :branch IN ('', branch) AND :type IN ('', type) AND ts >= :since AND ts < :until
+    ORDER BY rank DESC, cause DESC, ts DESC, agent DESC, name DESC, hash DESC LIMIT :limit
+)
+GROUP BY sources.id;
+
+-- name: count_matching
+SELECT count(*) FROM sources
+    WHERE (:agent = '' OR agent = :agent OR (agent >= :agent || '-' AND agent < :agent || '.'))
+        AND :branch IN ('', branch) AND :type IN ('', type) AND ts >= :since AND ts < :until;
 
 -- name: places_of_track
 SELECT sources.ts, sources.agent, sources.name, sources.hash, sources.branch, sources.type, sources.void,

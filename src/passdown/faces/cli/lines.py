@@ -63,9 +63,9 @@ def list_records(found: "Sequence[ListedHandoff]", now: datetime, *, has_kinds: 
 
 
 def say_difference(text: str) -> None:
-    """Print a diff, each line cut to the width of the terminal."""
+    """Print a diff, each line whole: what is agreed to must have been seen."""
     for line in text.splitlines():
-        output.say(cut(line, width()))
+        output.say(one_line(line.replace("\t", "    ")))
 
 
 def _columns_of(text: str) -> int:

@@ -10,7 +10,9 @@ from passdown import __version__
 from passdown.errors import UsageError
 from passdown.faces.cli import output, verbs
 
-if TYPE_CHECKING:  # few commands change what sessions share
+if TYPE_CHECKING:  # few commands change what sessions share, and few calls complete a word
+    from click.shell_completion import CompletionItem
+
     from passdown.services.workspace.verbs import VerbRun
 
 _TEXTS: Final = "texts"
@@ -37,8 +39,9 @@ class Tree(click.Group):
             return None
         if verb.does:
             return _make_command(verb)
-        module = importlib.import_module(f"passdown.faces.cli.commands.{verb.module or verb.name}")
-        command: click.Command = getattr(module, verb.name if verb.module else "command")
+        name, _, attribute = (verb.module or f"{verb.name}:command").partition(":")
+        module = importlib.import_module(f"passdown.faces.cli.commands.{name}")
+        command: click.Command = getattr(module, attribute or verb.name)
         return command
 
     def resolve_command(
@@ -53,6 +56,15 @@ class Tree(click.Group):
             asked = f"; did you mean {meant[0]}?" if meant else ""
             raise click.UsageError(f"there is no command {name}{asked}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+        """Complete the name of a command from the table alone; click would load all their modules."""
+        from click.shell_completion import CompletionItem  # needed only by a shell that completes
+
+        rows = [one for one in verbs.VERBS.values() if one.name.startswith(incomplete)]
+        usual = [one for one in rows if incomplete or one.group is not verbs.Group.FURTHER]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(one.name, help=one.help) for one in usual), *options]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the names of the commands by group; `passdown help --all` lists each with its sentence."""

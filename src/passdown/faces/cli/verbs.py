@@ -73,7 +73,7 @@ class Verb(NamedTuple):
     kind: str = ""
     """The kind of fact that it states, if any."""
     module: str = ""
-    """The module in `commands`, if its name is not that of the command."""
+    """The module in `commands`, if its name is not that of the command; behind a colon, what it calls it."""
     details: str = ""
     """What its help says after the first sentence."""
 
@@ -244,6 +244,8 @@ _ROWS: Final = (
     _set_up("init", "Set up Passdown in this project: settings and git rules."),
     _set_up("install", "Install the plugin into a host, after showing you the changes.", "install"),
     _set_up("uninstall", "Remove the plugin from a host; your own changes stay.", "install"),
+    _set_up("try", "Show what Passdown does, in a temporary repository.", "set_up.trial:command"),
+    _set_up("completion", "Print the script that completes commands in a shell.", "set_up.completion"),
     _set_up("doctor", "Find problems in this project, and fix what is safe to fix."),
     _set_up("pause", "Pause Passdown in this project; nothing runs automatically until `unpause`.", "pause"),
     _set_up("unpause", "Resume Passdown in this project after a pause.", "pause"),

@@ -26,6 +26,7 @@ from passdown.core.formats.addressed_handoffs import (
     parse_addressed_handoff,
     render_addressed_handoff,
 )
+from passdown.core.formats.journal import Scope
 from passdown.core.ids import name_file
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
@@ -111,7 +112,7 @@ def create_addressed(
 
     Nothing is overwritten. Where sessions coordinate, it is also sent as a message with the same id.
     """
-    accounts = read_accounts(workspace)
+    accounts = read_accounts(workspace, Scope.ALL)
     to, addressee = _find_addressee(workspace, account, accounts, request.to)
     now = workspace.now()
     content = redact(compose_content(request.pattern, request.text, account))
@@ -151,7 +152,7 @@ def leave_message(
 
     Returns None unless it is for one session that is known on this machine: a file would reach nobody else.
     """
-    others = [one for one in read_accounts(workspace) if one.session != account.session]
+    others = [one for one in read_accounts(workspace, Scope.ALL) if one.session != account.session]
     if not any(is_called(one, to) or nickname_of(one).casefold() == to.casefold() for one in others):
         return None
     return create_addressed(workspace, account, AddressedRequest(to=to, text=text), checkouts)

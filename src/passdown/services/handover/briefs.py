@@ -35,7 +35,7 @@ from passdown.core.briefs.budgets import Budget
 from passdown.core.facts import Fact, is_about, tell
 from passdown.core.fold import Table, Tables
 from passdown.core.formats.events import Event
-from passdown.core.formats.journal import JournalLine, facts_of
+from passdown.core.formats.journal import JournalLine, Scope, facts_of
 from passdown.core.ids import kebab
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import EventFacts, EventRank, source_of
@@ -142,7 +142,7 @@ class _BriefReader:
         self._others = list(_take_in(others))
         self._indexes = (self._index, *(one.index for one in self._others))
         self._unpublished: Sequence[Fact] = ()
-        self._names = newest_first(workspace)
+        self._names = newest_first(workspace, workspace.journals.sessions(Scope.LIVE))
         self._foreign: dict[str, ForeignDocument] = {}
         self._open = {one.session: one for one in read_open(workspace)}
         self._live = {name for name, one in self._open.items() if is_live(workspace, one)}
@@ -162,7 +162,7 @@ class _BriefReader:
         digest = self._of_track(self._index, add_facts(self.digest(limit), near))
         aim = self.aim()
         aim = aim._replace(is_over=self._is_over(aim))
-        mentioning = self._workspace.journals.mentioning(*_SETTLING)
+        mentioning = self._workspace.journals.mentioning(Scope.ALL, *_SETTLING)
         settled = [fact for name in mentioning for fact in list_retractions(name, self._lines(name))]
         gathered = gather(digest, self._elsewhere(), self._waiting(digest), settled, self._unpublished)
         tables, contested = gathered.without_replaced(lambda key: self._name_in_force(key, digest))

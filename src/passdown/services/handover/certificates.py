@@ -20,6 +20,7 @@ from passdown.core.evidence.certificates import (
     trace_events,
     trace_journal,
 )
+from passdown.core.formats.journal import Scope
 from passdown.core.merge.merge import Digest
 from passdown.core.merge.ranks import limit_of
 from passdown.core.sessions.session_facts import Account, fold_journal
@@ -46,7 +47,7 @@ def certify(
     brief_input = read_brief_input(workspace, account, others)
     brief = pack_brief(brief_input, Budget(), workspace.now(), BriefFrame(nonce=_NONCE))
     index = workspace.index
-    lines = {session: workspace.journals.read(session) for session in workspace.journals.sessions()}
+    lines = {session: workspace.journals.read(session) for session in workspace.journals.sessions(Scope.ALL)}
     journals = [one for session, own in lines.items() for one in trace_journal(session, own)]
     sources = [*read_sources(workspace.log)]
     dates = {source.rank.hash: source.rank.at for source in sources}

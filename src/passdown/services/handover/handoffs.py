@@ -184,19 +184,23 @@ class _DatedRecord(NamedTuple):
     at: datetime
     name: str
     trigger: str
+    path: str
 
 
 def _date_records(workspace: Workspace) -> Sequence[_DatedRecord]:
     """Return the records by their files' names, the newest first."""
-    names = [path.rpartition("/")[2] for path in workspace.documents.list(workspace.settings.paths.archive)]
-    dated = [(name, parse_archive_file_name(name)) for name in names]
-    found = [_DatedRecord(named[0], name, named[1]) for name, named in dated if named]
-    return sorted(found, reverse=True)
+    dated = [
+        (name, path, parse_archive_file_name(name))
+        for path in workspace.documents.list(workspace.settings.paths.archive)
+        if (name := path.rpartition("/")[2])
+    ]
+    return sorted(
+        (_DatedRecord(named[0], name, named[1], path) for name, path, named in dated if named), reverse=True
+    )
 
 
 def _read_records(workspace: Workspace, records: Sequence[_DatedRecord]) -> Iterator[ListedHandoff]:
-    paths = workspace.settings.paths
-    return (read_listed(workspace, _record(paths, one.name, one.at)) for one in records)
+    return (read_listed(workspace, _record(one.path, one.at)) for one in records)
 
 
 def _list_streams(workspace: Workspace) -> Iterator[ListedHandoff]:
@@ -204,8 +208,9 @@ def _list_streams(workspace: Workspace) -> Iterator[ListedHandoff]:
     return (ListedHandoff(name=name, kind=STREAM, path=path) for name, path in list_streams(workspace))
 
 
-def _record(paths: Paths, name: str, at: datetime | None = None) -> ListedHandoff:
-    return ListedHandoff(name=name.removesuffix(".md"), kind=ARCHIVE, path=f"{paths.archive}/{name}", at=at)
+def _record(path: str, at: datetime | None = None) -> ListedHandoff:
+    name = path.rpartition("/")[2].removesuffix(".md")
+    return ListedHandoff(name=name, kind=ARCHIVE, path=path, at=at)
 
 
 def read_listed(workspace: Workspace, listed: ListedHandoff) -> ListedHandoff:
@@ -231,17 +236,26 @@ def find_handoff(workspace: Workspace, name: str) -> ListedHandoff:
     for one in _list_streams(workspace):
         if name in {one.name, one.path}:
             return one
-    files = [path.rpartition("/")[2] for path in workspace.documents.list(paths.archive)]
+    files = {path: path.rpartition("/")[2] for path in workspace.documents.list(paths.archive)}
     last = name.removeprefix(f"{paths.archive}/").removesuffix(".md")
-    exact = [file for file in files if file.removesuffix(".md") == last]
-    begun = [file for file in files if last and file.startswith(last) and parse_archive_file_name(file)]
+    exact = [path for path, file in files.items() if last in {file.removesuffix(".md"), _below(path, paths)}]
+    begun = [
+        path
+        for path, file in files.items()
+        if last and file.startswith(last) and parse_archive_file_name(file)
+    ]
     found = exact or begun
     if not found:
         raise UsageError(f"there is no handoff {name}", hint="run `passdown handoff list` to see them")
     if len(found) > 1:
-        shown = ", ".join(file.removesuffix(".md") for file in found[:5])
+        shown = ", ".join(_below(path, paths) for path in found[:5])
         raise UsageError(f"{name} is ambiguous: {shown}", hint="type more of the name")
-    return _record(paths, found[0])
+    return _record(found[0])
+
+
+def _below(path: str, paths: Paths) -> str:
+    """Return a record's path in the folder of records, without its ending."""
+    return path.removeprefix(f"{paths.archive}/").removesuffix(".md")
 
 
 def _read_archive(workspace: Workspace, path: str) -> Archive:

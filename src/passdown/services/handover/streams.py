@@ -30,14 +30,13 @@ from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import FormatError, PassdownError, UsageError
 from passdown.services.handover.snapshots import MANUAL, take_snapshot
-from passdown.services.log.events import catch_up, name_event, update_index
+from passdown.services.log.events import catch_up, name_event, stores_by_day, update_index
 from passdown.services.log.local_view import mark_outdated
 from passdown.services.sessions.document_news import find_news
 from passdown.services.sessions.foreign_documents import list_streams, read_other_context, stream_path
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.sessions.publications import publish
 from passdown.services.workspace.workspaces import Workspace
-from passdown.settings import EventLayout
 
 _SECOND: Final = timedelta(seconds=1)
 """The precision of times in documents."""
@@ -255,8 +254,8 @@ def write_content(workspace: Workspace, content: StreamContent) -> None:
         raise FormatError(f"a text in the document of {content.author} is too long for one event", hint=hint)
     mark_outdated(workspace)
     update_index(workspace.log, workspace.index)
-    by_day = workspace.settings.events.layout is EventLayout.DAY
     with workspace.index.changing():
+        by_day = stores_by_day(workspace.index, workspace.settings.events.layout)
         for event, data in files:
             folder = (event.ts or NO_TIME).date().isoformat() if by_day else ""
             workspace.log.create(folder, name_document_file(event, data), data)

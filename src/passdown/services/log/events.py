@@ -28,8 +28,11 @@ from passdown.services.log.indexing import (
     make_unread,
     require_complete,
 )
+from passdown.settings import EventLayout
 
 _A_DAY: Final = timedelta(days=1)
+_MANY: Final = 1_000
+_FEW: Final = 500
 
 
 def update_index(log: EventLog, index: Index, step: Step | None = None) -> None:
@@ -131,7 +134,7 @@ class WrittenEvent(NamedTuple):
 
 
 def write_event(
-    log: EventLog, index: Index, clock: Clock, event: Event, *, by_day: bool
+    log: EventLog, index: Index, clock: Clock, event: Event, *, layout: EventLayout = EventLayout.AUTO
 ) -> WrittenEvent | None:
     """Write an event durably; return None if what it publishes is already published.
 
@@ -142,7 +145,7 @@ def write_event(
     with index.changing():
         catch_up(log, index)
         require_complete(index)
-        return add_event(log, index, clock, event, by_day=by_day)
+        return add_event(log, index, clock, event, layout=layout)
 
 
 def catch_up(log: EventLog, index: Index) -> None:
@@ -169,7 +172,7 @@ def catch_up_session(log: EventLog, index: Index, agent: str, began: datetime | 
 
 
 def add_event(
-    log: EventLog, index: Index, clock: Clock, event: Event, *, by_day: bool
+    log: EventLog, index: Index, clock: Clock, event: Event, *, layout: EventLayout = EventLayout.AUTO
 ) -> WrittenEvent | None:
     """Write an event as `write_event` does, within a change of an index with all events of its session."""
     last = read_covered(event.covers or "")
@@ -179,10 +182,25 @@ def add_event(
     now = clock.now()
     # If the clock was set back, the time of the session's own last event counts.
     read = index.newest(max(now, published.at or now), event.session or "")
+    by_day = stores_by_day(index, layout)
     written = _create(log, read, published, event, by_day=by_day)
     new = (written.folder, written.name)
     _take_in(_Events(log, index, lambda folder, name: (folder, name) == new))
     return written
+
+
+def stores_by_day(index: Index, layout: EventLayout) -> bool:
+    """Return whether the next event goes to the folder of its day (C130).
+
+    By itself, from 1,000 events with files of their own until fewer than 500 are left. In between, new events
+    go where the newest one is: nothing else is stored about it. Files that an incomplete index has not read
+    count as events.
+    """
+    if layout is not EventLayout.AUTO:
+        return layout is EventLayout.DAY
+    live = index.live(_MANY)
+    count = live.events + index.unread()
+    return count >= _MANY or (count >= _FEW and bool(live.newest_folder))
 
 
 def _create(

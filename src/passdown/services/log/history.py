@@ -1,7 +1,7 @@
 """Read the text of events, and combine the logs of several checkouts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -10,11 +10,11 @@ from passdown.core.formats.events import Event, parse_event
 from passdown.core.formats.journal import SESSION_END
 from passdown.core.formats.origins import parse_origins
 from passdown.core.kinds import FactKind
-from passdown.core.merge.rollups import Rollup, is_rollup, parse_rollup
+from passdown.core.merge.rollups import Rollup, find_member, is_rollup
 from passdown.core.phases import PhaseState
 from passdown.errors import FormatError, PassdownError
 from passdown.ports.event_log import EventLog, FileMark
-from passdown.ports.index import EventFile, EventLocation, Index, LogChange
+from passdown.ports.index import EventFile, EventFilter, EventLocation, Index, LogChange
 from passdown.services.log.events import parse_events, update_index
 from passdown.services.log.indexing import Step
 from passdown.services.workspace.workspaces import Workspace
@@ -27,6 +27,7 @@ _NO_RECORD: Final = "no record"
 _ENDED: Final = "ended"
 _NO_SUBJECTS: Final[Mapping[str, str]] = MappingProxyType({})
 _FILES: Final = 5
+_A_DAY: Final = timedelta(days=1)
 
 
 class EventTexts:
@@ -36,21 +37,18 @@ class EventTexts:
         """Keep the log to read from."""
         self._log = log
         self._file = ("", "")
-        self._members: dict[str, str] = {}
+        self._data = b""
 
     def read(self, place: EventLocation) -> str | None:
         """Return the text of an event, or None if it is no longer there."""
+        file = (place.folder, place.name)
         if not is_rollup(place.name):
-            data = self._log.read(place.folder, place.name)
-            return None if data is None else data.decode("utf-8", "replace")
-        if self._file != (place.folder, place.name):
-            data = self._log.read(place.folder, place.name) or b""
-            self._members = {
-                source.rank.hash: member.data.decode("utf-8", "replace")
-                for member, source in parse_rollup(data).members
-            }
-            self._file = (place.folder, place.name)
-        return self._members.get(place.rank.hash)
+            data = self._log.read(*file)
+        else:
+            if self._file != file:
+                self._file, self._data = file, self._log.read(*file) or b""
+            data = find_member(self._data, place.rank.hash)
+        return None if data is None else data.decode("utf-8", "replace")
 
 
 def parse_text(text: str | None) -> Event:
@@ -120,22 +118,6 @@ def read_subjects(workspace: Workspace, events: Iterable[Event]) -> Mapping[str,
     return {one.id: one.subject for one in workspace.history.describe(names)} if names else {}
 
 
-class EventFilter(NamedTuple):
-    """Which events to list; an empty field matches everything."""
-
-    agent: str = ""
-    branch: str = ""
-    type: str = ""
-    since: datetime | None = None
-
-    def takes(self, place: EventLocation) -> bool:
-        """Return whether an event matches; the digits at the end of an agent may be omitted."""
-        agent = place.rank.agent
-        is_by = not self.agent or agent == self.agent or agent.startswith(f"{self.agent}-")
-        is_like = self.branch in {"", place.branch} and self.type in {"", place.type}
-        return is_by and is_like and (self.since is None or place.rank.at >= self.since)
-
-
 class FoundEvent(NamedTuple):
     """An event, and the number of the checkout in which it was found."""
 
@@ -143,7 +125,7 @@ class FoundEvent(NamedTuple):
     where: int
 
 
-def join_logs(logs: Sequence[Sequence[EventLocation]], wanted: EventFilter) -> Iterator[FoundEvent]:
+def join_logs(logs: Sequence[Sequence[EventLocation]]) -> Iterator[FoundEvent]:
     """Yield the events of several checkouts without duplicates, newest first.
 
     An event is shown as in the first checkout that has it. It is retracted if any checkout says so.
@@ -153,8 +135,7 @@ def join_logs(logs: Sequence[Sequence[EventLocation]], wanted: EventFilter) -> I
         for place in places:
             known = found.get(place.rank.hash)
             if known is None:
-                if wanted.takes(place):
-                    found[place.rank.hash] = FoundEvent(place, where)
+                found[place.rank.hash] = FoundEvent(place, where)
             elif place.is_retracted and not known.place.is_retracted:
                 found[place.rank.hash] = known._replace(place=known.place._replace(is_retracted=True))
     yield from sorted(found.values(), key=lambda seen: seen.place.order, reverse=True)
@@ -165,7 +146,7 @@ def find_event(logs: Sequence[Sequence[EventLocation]], name: str) -> FoundEvent
 
     Raises a PassdownError if there is none, or if there are several, which it lists.
     """
-    found = list(join_logs(logs, EventFilter()))
+    found = list(join_logs(logs))
     exact = [seen for seen in found if name in {seen.place.rank.id, seen.place.rank.hash}]
     found = exact or found
     if len(found) == 1:
@@ -182,6 +163,37 @@ def list_places(workspace: Workspace, prefix: str = "", step: Step | None = None
     """Update the index of a checkout and list its events, newest first."""
     update_index(workspace.log, workspace.index, step)
     return workspace.index.places(prefix)
+
+
+class LogPart(NamedTuple):
+    """The newest events of a checkout that match, how many match, and a hash of the events of each day."""
+
+    newest: Sequence[EventLocation]
+    total: int
+    days: Mapping[date, str]
+
+
+def read_part(workspace: Workspace, wanted: EventFilter, limit: int, step: Step | None = None) -> LogPart:
+    """Update the index of a checkout and return its part of a list of events."""
+    update_index(workspace.log, workspace.index, step)
+    index = workspace.index
+    return LogPart(index.matching(wanted, limit), index.count(wanted), index.days())
+
+
+def list_days(workspace: Workspace, wanted: EventFilter, days: Iterable[date]) -> list[EventLocation]:
+    """Return the events of some days that match."""
+    found: list[EventLocation] = []
+    for day in days:
+        start = datetime.combine(day, time(), UTC)
+        end = start + _A_DAY if day < date.max else None
+        found += workspace.index.matching(wanted._replace(since=max(start, wanted.since or start), until=end))
+    return found
+
+
+def find_different_days(parts: Sequence[LogPart]) -> frozenset[date]:
+    """Return the days whose events are not the same in all checkouts."""
+    days = [frozenset(part.days.items()) for part in parts]
+    return frozenset(day for day, _ in frozenset.union(*days) - frozenset.intersection(*days))
 
 
 class InputFile(NamedTuple):

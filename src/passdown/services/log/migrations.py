@@ -33,7 +33,6 @@ from passdown.services.log.events import WrittenEvent, read_sources, update_inde
 from passdown.services.log.views import KEPT, legacy_copy_path, make_text, view_place
 from passdown.services.workspace.local_files import ignore_folder
 from passdown.services.workspace.workspaces import Workspace
-from passdown.settings import EventLayout
 
 TYPE: Final = "migration"
 
@@ -120,9 +119,10 @@ def migrate(workspace: Workspace, plan: MigrationPlan, agent: str) -> Migrated:
     kept = _keep(workspace, plan)
     written = None
     if plan.says_something:
-        by_day = workspace.settings.events.layout is EventLayout.DAY
         event = replace(plan.event, agent=agent)
-        written = write_event(workspace.log, workspace.index, workspace.clock, event, by_day=by_day)
+        written = write_event(
+            workspace.log, workspace.index, workspace.clock, event, layout=workspace.settings.events.layout
+        )
     if plan.is_taken_over:
         workspace.documents.replace(plan.path, make_text(workspace.index).encode())
     return Migrated(written, kept, plan.path if plan.is_taken_over else "")

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Final, cast
 
 from passdown import layout
+from passdown.core.formats.journal import Scope
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.safe_text import one_line
@@ -33,11 +34,11 @@ def find_open(workspace: Workspace) -> Sequence[SharedOperation]:
     """
     journals = workspace.journals
     known = _read_settled(workspace)
-    changed = {session: journals.changed(session) for session in journals.sessions()}
+    changed = {session: journals.changed(session) for session in journals.sessions(Scope.LIVE)}
     fresh = [session for session, at in changed.items() if known.get(session) != at]
     read = {*fresh}
     if len(fresh) > _FEW:
-        read &= {*journals.mentioning(_KIND)}
+        read &= {*journals.mentioning(Scope.LIVE, _KIND)}
     left = {
         session: [one for one in read_recorded(workspace, session) if one.is_open] for session in sorted(read)
     }
@@ -49,7 +50,9 @@ def find_open(workspace: Workspace) -> Sequence[SharedOperation]:
 def read_all(workspace: Workspace) -> Sequence[SharedOperation]:
     """Return all operations of all journals."""
     return [
-        one for session in workspace.journals.mentioning(_KIND) for one in read_recorded(workspace, session)
+        one
+        for session in workspace.journals.mentioning(Scope.ALL, _KIND)
+        for one in read_recorded(workspace, session)
     ]
 
 

@@ -14,7 +14,7 @@ from passdown.core.formats.archives import parse_archive_file_name
 from passdown.core.formats.loops import parse_loop
 from passdown.core.formats.streams import parse_stream
 from passdown.core.merge.event_facts import ID_SIZE
-from passdown.core.merge.rollups import is_rollup, parse_rollup
+from passdown.core.merge.rollups import find_member, is_rollup
 from passdown.core.project.search_query import (
     MAX_WORDS,
     DocumentKind,
@@ -244,7 +244,7 @@ def _show(
 ) -> SearchMatch | None:
     data = scope.sources[hit.kind].read(hit.folder, hit.file)
     if data is not None and hit.kind is DocumentKind.EVENT and is_rollup(hit.file):
-        data = _find_member(data, hit.key)
+        data = find_member(data, hit.key)
     if data is None:
         return None
     paths = workspace.settings.paths
@@ -283,19 +283,6 @@ def _command(hit: Hit, name: str, path: str) -> str:
     if hit.kind is DocumentKind.LOOP:
         return f"cat {shell_word(path)}"
     return f"passdown handoff show {name if is_shell_safe(name) else shell_word(path)}"
-
-
-def _find_member(data: bytes, key: str) -> bytes | None:
-    """Find one event in a rollup without parsing the others."""
-    head = data[: data.find(b"\n") + 1]
-    at = data.find(key.encode())
-    while at >= 0:
-        end = data.find(b"\n", at) + 1 or len(data)
-        found = parse_rollup(head + data[data.rfind(b"\n", 0, at) + 1 : end]).members
-        if found and found[0][1].rank.hash.startswith(key):
-            return found[0][0].data
-        at = data.find(key.encode(), end)
-    return None
 
 
 # --- what changes all the time ------------------------------------------------------------------

@@ -3,13 +3,14 @@
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from itertools import chain, count
+from itertools import chain, count, islice
 from typing import Annotated, Final
 
 from passdown import layout
 from passdown.core.digests import sha256
 from passdown.core.facts import Provenance, may_leave
 from passdown.core.formats.archives import archive_file_name, render_archive
+from passdown.core.formats.journal import Scope
 from passdown.core.formats.ledgers import Ledger, parse_ledger, render_ledger
 from passdown.core.kinds import FactKind
 from passdown.core.paths import normal_path
@@ -27,6 +28,7 @@ from passdown.core.sessions.session_facts import Account
 from passdown.core.sessions.unpublished import own_lines
 from passdown.core.times import is_older
 from passdown.errors import FormatError, StorageError
+from passdown.ports.documents import Documents
 from passdown.records import record, replace
 from passdown.services.sessions.foreign_documents import publish_ledger
 from passdown.services.sessions.journals import append_facts, only_of_track, read_account, read_accounts
@@ -48,6 +50,8 @@ STALE: Final = "stale"
 SESSION_END: Final = "session-end"
 RECOVERED: Final = "recovered"
 
+_MANY: Final = 1_000
+"""How many records the folder of records may have before new ones go to folders of their month."""
 _MOST_FILES: Final = 200
 _MOST_BYTES: Final = 16_777_216
 _HASH_SIZE: Final = 16
@@ -137,7 +141,9 @@ def archive_stale(workspace: Workspace, live: Collection[str] = ()) -> Sequence[
     Ledgers stay if they cannot be read, or if their record cannot be written now. A ledger that git tracks
     and that has no journal on this machine is somebody's document, and stays too.
     """
-    accounts = {(account.label, account.start.ledger): account for account in read_accounts(workspace)}
+    accounts = {
+        (account.label, account.start.ledger): account for account in read_accounts(workspace, Scope.ALL)
+    }
     archived: list[ArchivedLedger] = []
     folder = workspace.settings.paths.ledgers
     for path in list(workspace.documents.list(folder)):
@@ -233,9 +239,25 @@ def write_record(workspace: Workspace, handoff: Handoff, ledger: str = "") -> st
     at = handoff.at or workspace.now()
     author = handoff.agent or handoff.session
     data = render_archive(to_archive(handoff, ledger)).encode()
+    places = (folder, f"{folder}/{at:%Y-%m}")
     names = (archive_file_name(at, handoff.trigger, author, number) for number in chain([0], count(2)))
-    paths = (f"{folder}/{name}" for name in names)
-    return next(path for path in paths if documents.create(path, data) or documents.read(path) == data)
+    return next(path for name in names if (path := _create_record(documents, places, name, data)))
+
+
+def _create_record(documents: Documents, places: tuple[str, str], name: str, data: bytes) -> str:
+    """Write a record to the folder of records, or if it has many, to that of a month (C130).
+
+    Return its path, also if it is there already; empty if another record has this name in either folder.
+    """
+    top, month = places
+    flat = f"{top}/{name}"
+    there = next((path for path in (flat, f"{month}/{name}") if documents.exists(path)), "")
+    if not there:
+        files = (path for path in documents.list(top) if path.count("/") == flat.count("/"))
+        there = f"{month}/{name}" if sum(1 for _ in islice(files, _MANY)) == _MANY else flat
+        if documents.create(there, data):
+            return there
+    return there if documents.read(there) == data else ""
 
 
 def read_checkout_state(workspace: Workspace, account: Account, *, for_record: bool = False) -> CheckoutState:

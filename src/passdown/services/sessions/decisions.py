@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from passdown.core.facts import Fact, find_named, is_about, make_key, tell
-from passdown.core.formats.journal import facts_of
+from passdown.core.formats.journal import Scope, facts_of
 from passdown.core.ids import slug
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
@@ -57,7 +57,7 @@ class Decisions:
         """Read everything said under a key, except facts that are dated too far ahead to count."""
         index = self._workspace.index
         facts = [*index.said(FactKind.DECISION.value, key)]
-        for session in self._workspace.journals.mentioning(dump(key)):
+        for session in self._workspace.journals.mentioning(Scope.LIVE, dump(key)):
             if self._only is not None and session not in self._only:
                 continue
             covered = index.published(session).line  # events have those lines, possibly with other times

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from passdown.core.facts import Fact, identify, tell
-from passdown.core.formats.journal import facts_of
+from passdown.core.formats.journal import Scope, facts_of
 from passdown.core.json_text import dump
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import source_of
@@ -44,7 +44,7 @@ def _list_told(workspace: Workspace, facts: Iterable[Fact], stream: str) -> Iter
         yield from source_of(parse_text(texts.read(place)), place.rank).facts
     words = [dump(line)[1:-1] for fact in facts for line in fact.text.split("\n")]
     unpublished = (one.session for one in read_open(workspace))
-    for session in dict.fromkeys((*unpublished, *workspace.journals.mentioning(*words))):
+    for session in dict.fromkeys((*unpublished, *workspace.journals.mentioning(Scope.ALL, *words))):
         yield from map(tell, facts_of(session, workspace.journals.read(session)))
 
 

@@ -14,7 +14,7 @@ from passdown import layout
 from passdown.core.digests import sha256
 from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact
-from passdown.core.formats.journal import NOT_PUBLISHED, SESSION_END, JournalLine
+from passdown.core.formats.journal import NOT_PUBLISHED, SESSION_END, JournalLine, Scope
 from passdown.core.formats.ledgers import Ledger, parse_ledger
 from passdown.core.ids import kebab
 from passdown.core.kinds import FactKind
@@ -28,7 +28,7 @@ from passdown.records import record, replace
 from passdown.services.log.events import update_index, write_event
 from passdown.services.sessions.journals import read_account, read_labelled
 from passdown.services.workspace.workspaces import Workspace
-from passdown.settings import EventLayout, Paths
+from passdown.settings import Paths
 
 _UPDATED: Final = pattern(r"^\*\*Updated:\*\*[ \t]*(\S+)", re.MULTILINE)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -116,8 +116,9 @@ def publish_ledger(workspace: Workspace, ledger: Ledger, reason: str) -> None:
     if event is None:
         return
     update_index(workspace.log, workspace.index)
-    by_day = workspace.settings.events.layout is EventLayout.DAY
-    write_event(workspace.log, workspace.index, workspace.clock, event, by_day=by_day)
+    write_event(
+        workspace.log, workspace.index, workspace.clock, event, layout=workspace.settings.events.layout
+    )
 
 
 # --- stream documents -----------------------------------------------------------------------------
@@ -191,7 +192,7 @@ def _knows_somebody(workspace: Workspace, account: Account | None) -> bool:
     """Return whether there is an event, or another session with facts to share (C106)."""
     if workspace.index.newest(workspace.now()).at is not None:
         return True
-    others = {*workspace.journals.sessions()} - {account.session if account else ""}
+    others = {*workspace.journals.sessions(Scope.LIVE)} - {account.session if account else ""}
     told = (only_shared(read_account(workspace, name)) for name in others)
     return any(one.goal or one.now or any(one.lists.values()) for one in told)
 

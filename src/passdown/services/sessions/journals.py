@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from passdown.core.facts import Fact, Provenance
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import JournalLine, Scope
 from passdown.core.ids import is_id
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import MAX_CHARS, NewFact, fits_a_line
@@ -40,17 +40,18 @@ def read_labelled(workspace: Workspace, label: str | None) -> Account:
         return Account()
     if is_id(label) and (account := read_account(workspace, label)).started_at is not None:
         return account
-    found = (read_account(workspace, one) for one in workspace.journals.mentioning(label))
+    found = (read_account(workspace, one) for one in workspace.journals.mentioning(Scope.ALL, label))
     named = [(one.ended_at is None, one.started_at, one.session) for one in found if one.start.name == label]
     return read_account(workspace, max(named)[-1]) if named else Account()
 
 
-def read_accounts(workspace: Workspace) -> Sequence[Account]:
-    """Fold every journal of the project, in the order in which the sessions began."""
-    return _fold_all(workspace, workspace.journals.sessions())
+def read_accounts(workspace: Workspace, scope: Scope) -> Sequence[Account]:
+    """Fold the journals of the project, in the order in which the sessions began."""
+    return fold_all(workspace, workspace.journals.sessions(scope))
 
 
-def _fold_all(workspace: Workspace, sessions: Iterable[str]) -> Sequence[Account]:
+def fold_all(workspace: Workspace, sessions: Iterable[str]) -> Sequence[Account]:
+    """Fold the journals of these sessions, in the order in which the sessions began."""
     accounts = [read_account(workspace, session) for session in sessions]
     begun = [account for account in accounts if account.started_at is not None]
     return sorted(begun, key=lambda account: (account.started_at or workspace.now(), account.session))
@@ -58,12 +59,12 @@ def _fold_all(workspace: Workspace, sessions: Iterable[str]) -> Sequence[Account
 
 def read_before(workspace: Workspace, name: str) -> Iterator[Account]:
     """Yield a session and those it continues; very old ones are only found in events."""
-    left = set(workspace.journals.sessions())
+    seen: set[str] = set()
     for _ in range(_CHAIN):
-        account = read_account(workspace, name) if name in left else Account()
+        account = read_account(workspace, name) if name and name not in seen else Account()
         if account.started_at is None:
             return
-        left.remove(name)
+        seen.add(name)
         yield account
         name = account.start.continues
 
@@ -78,21 +79,18 @@ def name_now(workspace: Workspace, account: Account) -> str:
     return name_work(account.now, is_over=owner.ended_at is not None or owner.started_at is None)
 
 
-def newest_first(workspace: Workspace) -> Sequence[str]:
-    """Return the sessions that have a journal, the last changed first."""
-    names = workspace.journals.sessions()
-    return sorted(names, key=lambda name: (workspace.journals.changed(name), name), reverse=True)
+def newest_first(workspace: Workspace, sessions: Iterable[str]) -> Sequence[str]:
+    """Return sessions in the order of the last change of their journals, the newest first."""
+    return sorted(sessions, key=lambda name: (workspace.journals.changed(name), name), reverse=True)
 
 
 def read_open(workspace: Workspace) -> Sequence[Account]:
     """Fold the journals whose last line is not a published end; the others are not read."""
-    return [
-        account for account in _fold_all(workspace, _open_sessions(workspace)) if not account.is_published
-    ]
+    return [account for account in fold_all(workspace, _open_sessions(workspace)) if not account.is_published]
 
 
 def _open_sessions(workspace: Workspace) -> Iterator[str]:
-    for session in workspace.journals.sessions():
+    for session in workspace.journals.sessions(Scope.LIVE):
         last = workspace.journals.last(session)
         if last is not None and not is_final_end(last.fact):
             yield session

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
+from passdown.core.formats.journal import Scope
 from passdown.core.ids import is_id
 from passdown.core.sessions.session_facts import Account
 from passdown.core.times import is_older
@@ -126,7 +127,7 @@ def is_known(workspace: Workspace, name: str) -> bool:
 
 def find_called(workspace: Workspace, name: str) -> Account | None:
     """Return the newest session that has a name; one that has not ended comes first."""
-    known = [read_account(workspace, session) for session in workspace.journals.mentioning(name)]
+    known = [read_account(workspace, session) for session in workspace.journals.mentioning(Scope.ALL, name)]
     called = [one for one in known if is_called(one, name)]
     order = [(one.ended_at is None, one.started_at or workspace.now(), one.session) for one in called]
     return next((one for one in called if one.session == max(order)[-1]), None)

@@ -11,7 +11,6 @@ from passdown.services.log.events import WrittenEvent, add_event, catch_up_sessi
 from passdown.services.log.local_view import mark_outdated
 from passdown.services.sessions.liveness import show_place
 from passdown.services.workspace.workspaces import Workspace
-from passdown.settings import EventLayout
 
 
 def publish(workspace: Workspace, session: str, *, kind: str, reason: str) -> WrittenEvent | None:
@@ -63,5 +62,6 @@ def write_open(workspace: Workspace, session: str, *, kind: str, reason: str) ->
     if event is None:
         return None
     mark_outdated(workspace)
-    by_day = workspace.settings.events.layout is EventLayout.DAY
-    return add_event(workspace.log, workspace.index, workspace.clock, event, by_day=by_day)
+    return add_event(
+        workspace.log, workspace.index, workspace.clock, event, layout=workspace.settings.events.layout
+    )

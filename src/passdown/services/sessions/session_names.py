@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from passdown.core.formats.journal import Scope
 from passdown.core.ids import fold_nickname
 from passdown.core.sessions.session_facts import Account
 from passdown.errors import SeveralSessionsError, UnknownSessionError, UsageError
@@ -34,7 +35,7 @@ def find_by_name(workspace: Workspace, wanted: str, *, may_have_ended: bool = Fa
     found = found or _choose(opened, wanted, _begins)  # 3
     if found is not None:
         return found
-    accounts = read_accounts(workspace)
+    accounts = read_accounts(workspace, Scope.ALL)
     fitting = [one for one in accounts if _has_name(one, wanted) or _begins(one, wanted)]
     if len(fitting) == 1 and may_have_ended:  # 4
         return fitting[0]

@@ -1,12 +1,12 @@
 """The life cycle of a session: it starts, sends heartbeats, and ends, or is recovered if it never ended."""
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown import layout
 from passdown.core.facts import Fact, Provenance
-from passdown.core.formats.journal import SESSION_END, JournalLine
+from passdown.core.formats.journal import SESSION_END, JournalLine, Scope
 from passdown.core.formats.ledgers import GENERIC
 from passdown.core.formats.state_file import choose_mode, read_preferred_mode
 from passdown.core.holds import PUBLISHED
@@ -480,17 +480,17 @@ def _choose_ledger(workspace: Workspace, live: Sequence[Account], agent: str, na
 
 def _find_before(workspace: Workspace, request: StartRequest) -> Account | None:
     """Return the session that a new one continues: by the host's id, else the last one that ended here."""
-    order = newest_first(workspace)
     host = request.host_session
-    named = workspace.journals.mentioning(host) if host else ()
-    same = (one for one in _read_ended(workspace, order, named) if host in one.host_sessions)
-    here = (one for one in _read_ended(workspace, order, order) if one.start.checkout == workspace.root)
+    named = workspace.journals.mentioning(Scope.ALL, host) if host else ()
+    same = (one for one in _read_ended(workspace, named) if host in one.host_sessions)
+    live = workspace.journals.sessions(Scope.LIVE)  # the last ones to end are among them
+    here = (one for one in _read_ended(workspace, live) if one.start.checkout == workspace.root)
     return next(same, None) or next(here, None)
 
 
-def _read_ended(workspace: Workspace, order: Sequence[str], wanted: Collection[str]) -> Iterator[Account]:
-    """Yield ended sessions, each read on demand: usually the first one is enough."""
-    accounts = (read_account(workspace, name) for name in order if name in wanted)
+def _read_ended(workspace: Workspace, sessions: Iterable[str]) -> Iterator[Account]:
+    """Yield those that ended, the newest first, each read on demand: usually the first one is enough."""
+    accounts = (read_account(workspace, name) for name in newest_first(workspace, sessions))
     return (account for account in accounts if account.ended_at is not None)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from passdown.core.facts import Fact
+from passdown.core.formats.journal import Scope
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
@@ -50,7 +51,8 @@ def list_feedback(
 def _find_told(workspace: Workspace) -> Mapping[str, dict[str, None]]:
     """Return which agents were shown which feedback."""
     told: dict[str, dict[str, None]] = {}
-    for session in reversed(newest_first(workspace)[:SESSIONS]):
+    live = workspace.journals.sessions(Scope.LIVE)  # the last ones to grow are never put away
+    for session in reversed(newest_first(workspace, live)[:SESSIONS]):
         account = read_account(workspace, session)
         for sent in account.deliveries:
             for one in sent.feedback if sent.state != CUT else ():

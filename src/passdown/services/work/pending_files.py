@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from passdown import layout
 from passdown.core.coordination.tasks import Listing
+from passdown.core.formats.journal import Scope
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import OperationAction, SharedOperation, list_unsynced
 from passdown.core.work.pending_files import (
@@ -135,7 +136,7 @@ def _may_need_sync(workspace: Workspace) -> bool:
 def _is_known(workspace: Workspace, file: _OpenFile | None) -> bool:
     """Return whether the journals have everything in a file, so that it may be replaced."""
     found = [read_unsynced(text, "") for text in (file.texts if file else ())]
-    return all(one is not None and workspace.journals.mentioning(one.id) for one in found)
+    return all(one is not None and workspace.journals.mentioning(Scope.ALL, one.id) for one in found)
 
 
 def _list_unsynced(workspace: Workspace) -> Sequence[str]:
@@ -172,7 +173,7 @@ def _take_in_unsynced(workspace: Workspace, account: Account, file: _OpenFile | 
 
 def _take_in(workspace: Workspace, account: Account, operation: SharedOperation) -> None:
     """Add an operation to the session's journal, unless a journal has it."""
-    if workspace.journals.mentioning(operation.id):
+    if workspace.journals.mentioning(Scope.ALL, operation.id):
         return
     wish = replace(operation, session=account.session)
     append(workspace, wish.session, [wish])

@@ -8,7 +8,7 @@ from passdown.core.coordination.operations import Operation
 from passdown.core.coordination.tasks import COMPLETED, REASONS
 from passdown.core.digests import sha256
 from passdown.core.facts import Provenance, is_inside
-from passdown.core.formats.journal import JournalLine, facts_of
+from passdown.core.formats.journal import JournalLine, Scope, facts_of
 from passdown.core.hosts.kept_results import (
     DONE,
     KeptResult,
@@ -149,7 +149,7 @@ def apply_result(workspace: Workspace, account: Account, kept: KeptResult) -> Ap
     """
     if kept.state is not ResultState.WAITING:
         return AppliedResult(kept=kept)
-    sessions = workspace.journals.sessions()
+    sessions = workspace.journals.mentioning(Scope.ALL, kept.id)
     everywhere = [fact for one in sessions for fact in facts_of(one, workspace.journals.read(one))]
     known = fold_results(sorted(everywhere, key=lambda fact: fact.at)).get(kept.id, kept)  # 1
     if known.state is ResultState.APPLIED:

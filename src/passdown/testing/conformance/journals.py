@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from passdown.core.facts import Fact
-from passdown.core.formats.journal import JournalLine
+from passdown.core.formats.journal import JournalLine, Scope
 from passdown.ports.journals import Journals
 
 _AT = datetime(2026, 1, 10, 13, 3, 52, 123_000, tzinfo=UTC)
@@ -35,7 +35,7 @@ class JournalsConformance(ABC):
 
     def test_nobody_has_a_journal_at_first(self, journals: Journals) -> None:
         """Folders need not be created first."""
-        assert list(journals.sessions()) == []
+        assert list(journals.sessions(Scope.ALL)) == []
         assert list(journals.read(_ONE)) == []
         assert journals.changed(_ONE) == 0
 
@@ -52,9 +52,9 @@ class JournalsConformance(ABC):
             for text in texts:
                 journals.append(session, partial(_line, text=text))
 
-        assert list(journals.mentioning("alpha")) == [_ONE]
-        assert list(journals.mentioning("gamma", "beta", "delta")) == [_ONE, _TWO]
-        assert list(journals.mentioning("delta")) == list(journals.mentioning()) == []
+        assert list(journals.mentioning(Scope.ALL, "alpha")) == [_ONE]
+        assert list(journals.mentioning(Scope.ALL, "gamma", "beta", "delta")) == [_ONE, _TWO]
+        assert list(journals.mentioning(Scope.ALL, "delta")) == list(journals.mentioning(Scope.ALL)) == []
 
     def test_several_lines_are_added_at_once_or_none(self, journals: Journals) -> None:
         """They are made for the next free number; if no line is made, nothing is written."""
@@ -81,7 +81,7 @@ class JournalsConformance(ABC):
         journals.append(_ONE, _line)
         journals.append(_TWO, _line)
 
-        assert list(journals.sessions()) == [_ONE, _TWO]
+        assert list(journals.sessions(Scope.ALL)) == [_ONE, _TWO]
         assert [line.seq for line in journals.read(_ONE)] == [1]
         assert [line.seq for line in journals.read(_TWO)] == [1, 2]
 

@@ -233,6 +233,24 @@ class MemoryTransaction:
         }
         rows.log = {key: one for key, one in rows.log.items() if one.at >= logged_before}
 
+    def drop_unused(self, before: float, most: int) -> None:
+        """Remove settled offers, and ended sessions that nothing names."""
+        rows = self._rows
+        settled = [one for one in rows.offers.values() if one.state != OFFERED and one.expires < before]
+        for offer in sorted(settled, key=lambda one: (one.expires, one.offer))[:most]:
+            del rows.offers[offer.offer]
+        unread = [row for row in rows.inbox.values() if row.read is None]
+        named = {
+            *(one.session for one in rows.leases.values()),
+            *(one.giver for one in rows.offers.values()),
+            *(row.recipient for row in unread),
+            *(rows.messages[row.message].sender for row in unread),
+        }
+        ended = [(one.ended, name) for name, one in rows.members.items() if one.ended is not None]
+        old = sorted((at, name) for at, name in ended if at < before and name not in named)
+        for _, name in old[:most]:
+            del rows.members[name]
+
     def put_task(self, task: Task) -> None:
         """Store a task."""
         self._rows.tasks[task.task] = task

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from threading import RLock
 
-from passdown.core.formats.journal import JournalLine, render_line
+from passdown.core.formats.journal import JournalLine, Scope, render_line
 
 
 class MemoryJournals:
@@ -16,8 +16,9 @@ class MemoryJournals:
         self._changes = 0
         self._lock = RLock()
 
-    def sessions(self) -> Sequence[str]:
+    def sessions(self, scope: Scope) -> Sequence[str]:
         """Return the sessions that have a journal."""
+        del scope  # nothing is put away yet
         return sorted(self._lines)
 
     def read(self, session: str) -> Sequence[JournalLine]:
@@ -29,8 +30,9 @@ class MemoryJournals:
         lines = self._lines.get(session)
         return lines[-1] if lines else None
 
-    def mentioning(self, *texts: str) -> Sequence[str]:
+    def mentioning(self, scope: Scope, *texts: str) -> Sequence[str]:
         """Return the sessions whose journal contains one of these texts."""
+        del scope  # nothing is put away yet
         written = {session: "".join(map(render_line, lines)) for session, lines in self._lines.items()}
         return sorted(session for session, all_ in written.items() if any(text in all_ for text in texts))
 

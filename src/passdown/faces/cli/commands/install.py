@@ -17,7 +17,7 @@ from passdown.services.project.installs import FileEdit
 
 _SHOWN: Final = 20
 
-_host_argument = click.argument("name", type=HostChoice())
+_host_argument = click.argument("name", type=HostChoice(), required=False)
 
 
 @click.command()
@@ -41,7 +41,7 @@ _host_argument = click.argument("name", type=HostChoice())
 )
 @options.json
 def install(
-    name: str, *, yes: bool, instructions: bool, edits: bool | None, permits: bool, as_json: bool
+    name: str | None, *, yes: bool, instructions: bool, edits: bool | None, permits: bool, as_json: bool
 ) -> int:
     """Install the plugin into a host, after showing you the changes.
 
@@ -57,9 +57,13 @@ def install(
     what a subagent must leave to its session. Use it where several agents work: each call takes a moment. A
     later install keeps these hooks; --no-edits removes them.
 
+    Without a host, lists the hosts, which of them are on this machine, and which have the plugin.
+
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
     """
+    if name is None:
+        return _list_hosts(as_json=as_json)
     request = installs.InstallRequest(host=name, has_instructions=instructions, edits=edits, permits=permits)
     answer = call_bare(installs.plan_install, request)
     if answer.result.is_temporary:
@@ -73,19 +77,44 @@ def install(
 @click.option("--purge", "is_purge", is_flag=True, help="Also remove this project's local data.")
 @options.yes
 @options.json
-def uninstall(name: str, *, is_purge: bool, yes: bool, as_json: bool) -> int:
+def uninstall(name: str | None, *, is_purge: bool, yes: bool, as_json: bool) -> int:
     """Remove the plugin from a host; your own changes stay.
 
     Restores every file that `passdown install` edited, and keeps your changes since then. Project data stays.
     With --purge, lists the local data of the project in the current folder (journals, ledgers, caches) and
     deletes it once you confirm. Files that git tracks stay.
 
+    Without a host, lists the hosts, which of them are on this machine, and which have the plugin.
+
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
     """
+    if name is None:
+        return _list_hosts(as_json=as_json)
     request = installs.UninstallRequest(host=name, is_purge=is_purge)
     answer = call_bare(installs.plan_uninstall, request, is_anywhere=not is_purge)
     return _carry_out(answer, yes=yes, as_json=as_json)
+
+
+def _list_hosts(*, as_json: bool) -> int:
+    answer = call_bare(installs.list_hosts, None, is_anywhere=True)
+    show(answer, _say_hosts, as_json=as_json)
+    return 0
+
+
+def _say_hosts(found: installs.HostStates) -> None:
+    widest = max(len(one.host) for one in found.hosts)
+    for one in found.hosts:
+        output.say(f"{one.host.ljust(widest)}  {one.title}: {_describe_state(one)}")
+    lacking = [one.host for one in found.hosts if one.is_present and not one.is_installed]
+    if lacking:
+        output.note_hint(f"run `passdown install {lacking[0]}` to add Passdown to it")
+
+
+def _describe_state(one: installs.HostState) -> str:
+    if one.is_installed:
+        return "has the plugin" if one.is_present else "has the plugin, but was not found on this machine"
+    return "on this machine, without the plugin" if one.is_present else "not found on this machine"
 
 
 def _carry_out(answer: Answered[installs.InstallResult], *, yes: bool, as_json: bool) -> int:

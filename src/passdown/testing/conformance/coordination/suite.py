@@ -7,6 +7,7 @@ from passdown.testing.conformance.coordination.members import InheritancePromise
 from passdown.testing.conformance.coordination.messages import MessagePromises
 from passdown.testing.conformance.coordination.offers import OfferPromises
 from passdown.testing.conformance.coordination.races import RacePromises
+from passdown.testing.conformance.coordination.retention import RetentionPromises
 from passdown.testing.conformance.coordination.silences import SilencePromises
 from passdown.testing.conformance.coordination.tasks import BoardPromises, ClaimPromises
 
@@ -24,5 +25,6 @@ class CoordinationConformance(
     RepeatPromises,
     RacePromises,
     SilencePromises,
+    RetentionPromises,
 ):
     """The promises of the port; subclass it, say how to make a bench, and name it `Test…`."""

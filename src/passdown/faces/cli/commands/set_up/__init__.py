@@ -1,0 +1,1 @@
+"""Commands around setting up that change nothing in a project."""

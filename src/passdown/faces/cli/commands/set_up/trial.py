@@ -1,0 +1,31 @@
+"""`passdown try`: show the whole life of a few sessions in a temporary repository."""
+
+import shlex
+
+import click
+
+from passdown.actions.project import trials
+from passdown.faces.cli import options, output
+from passdown.faces.cli.calls import call_bare, show
+
+
+@click.command()
+@options.json
+def command(*, as_json: bool) -> int:
+    """Show what Passdown does, in a temporary repository.
+
+    Runs the commands that agents would type and prints their output: an agent records what it knows, its
+    terminal is killed, and the next agent goes on. It takes a few seconds, needs git, and leaves nothing
+    behind: the repository and its home folder are removed at the end.
+    """
+    show(call_bare(trials.try_out, None, is_anywhere=True), _say, as_json=as_json)
+    return 0
+
+
+def _say(found: trials.TrialResult) -> None:
+    for step in found.steps:
+        if step.title:
+            output.say(f"\n# {step.title}" if step is not found.steps[0] else f"# {step.title}")
+        output.say(f"\n$ {shlex.join(step.command)}\n{step.output.rstrip()}")
+    output.note("the temporary repository is gone; nothing was left behind")
+    output.note_hint("to set it up in your own: `passdown init`, then `passdown install`")
