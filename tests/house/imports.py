@@ -10,6 +10,7 @@ ROOM_ORDER = MappingProxyType(
     {
         "core": (
             *(
+                "digests",
                 "lazy_regex",
                 "paths",
                 "problems",
@@ -17,7 +18,6 @@ ROOM_ORDER = MappingProxyType(
                 "times",
                 "ids",
                 "git_hash",
-                "digests",
                 "json_text",
             ),
             *(
