@@ -1,4 +1,4 @@
-"""The journals of a project, one for each session, shared by all its checkouts; and an index of ended ones."""
+"""The journals of a project: one for each session, shared by all its checkouts. An index of ended ones."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
