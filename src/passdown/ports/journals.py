@@ -1,9 +1,11 @@
-"""The journals of a project: one for each session, shared by all its checkouts."""
+"""The journals of a project: one for each session, shared by all its checkouts. An index of ended ones."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Annotated, Protocol
 
 from passdown.core.formats.journal import JournalLine, Scope
+from passdown.records import record
 
 
 class Journals(Protocol):
@@ -76,4 +78,57 @@ class Journals(Protocol):
         Nothing changes if its last line has another number, if another process uses it, or where nothing can
         be renamed. When a line is added, it becomes live again first, and its numbers go on.
         """
+        ...
+
+
+@record
+class EndedJournal:
+    """What an index knows of a journal that was put away."""
+
+    folder: Annotated[str, "The year and month of its folder."]
+    name: Annotated[str, "The name of its file."]
+    size: Annotated[int, "The size of the file in bytes, by which a change is noticed."]
+    keys: Annotated[frozenset[str], "Everything by which it is looked up."] = frozenset()
+
+
+class EndedIndex(Protocol):
+    """Which journals were put away, and by what they are found (C129).
+
+    It may be lost at any time; a journal that it does not know is read instead.
+    """
+
+    def folders(self) -> Mapping[str, int]:
+        """Return the folders of which every journal is known, with their marks from that time."""
+        ...
+
+    def journals(self, folder: str) -> Mapping[str, int]:
+        """Return the names of the known journals of a folder, with their sizes."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all known journals."""
+        ...
+
+    def mentioning(self, keys: Iterable[str]) -> Sequence[str]:
+        """Return the names of the known journals that have one of the keys."""
+        ...
+
+    def changing(self) -> AbstractContextManager[None]:
+        """Keep other writers out, and make all changes or none."""
+        ...
+
+    def learn(self, journal: EndedJournal) -> None:
+        """Know a journal, in place of what was known of its name."""
+        ...
+
+    def forget(self, name: str) -> None:
+        """Forget a journal that is no longer put away."""
+        ...
+
+    def note_complete(self, folder: str, mark: int) -> None:
+        """Remember that every journal of a folder with this mark is known."""
+        ...
+
+    def close(self) -> None:
+        """Close the file."""
         ...

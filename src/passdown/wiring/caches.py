@@ -17,8 +17,8 @@ from passdown.errors import StorageError
 from passdown.settings import Settings
 
 if TYPE_CHECKING:  # everything built here is loaded on demand
-    from passdown.ports.ended_index import EndedIndex
     from passdown.ports.index import Index
+    from passdown.ports.journals import EndedIndex
     from passdown.ports.tracking import Tracking
 
 T = TypeVar("T")

@@ -32,12 +32,11 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     from passdown.ports.commit_contents import CommitContents
     from passdown.ports.coordination import Coordination
     from passdown.ports.documents import Documents
-    from passdown.ports.ended_index import EndedIndex
     from passdown.ports.event_log import EventLog
     from passdown.ports.file_names import FileNames
     from passdown.ports.git_history import GitHistory
     from passdown.ports.index import Index
-    from passdown.ports.journals import Journals
+    from passdown.ports.journals import EndedIndex, Journals
     from passdown.ports.locks import Locks
     from passdown.ports.process import Processes
     from passdown.ports.repository import Repository

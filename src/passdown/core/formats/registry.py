@@ -133,6 +133,7 @@ JOURNAL: Final = Format(
     version=journal.VERSION,
     paths=(
         f"<git common dir>/{layout.in_git(layout.JOURNALS)}/<session>.jsonl",
+        f"<git common dir>/{layout.in_git(layout.JOURNALS)}/{layout.ENDED}/<year-month>/<session>.jsonl",
         f"{layout.RUNTIME}/{layout.JOURNALS}/<session>.jsonl",
     ),
     parse=journal.parse_journal,
@@ -196,12 +197,13 @@ FORMATS: Final = (
     SESSION_CONTEXT,
 )
 
+_ENDED: Final = rf"(?:{layout.ENDED}/[0-9]{{4}}-[0-9]{{2}}/)?"
 _RUNTIME: Final = re.escape(layout.RUNTIME)
 _JSON_START: Final = pattern(r"\ufeff?\s*\{")
 _PATHS: Final = (
     (pattern(r"(^|/)session-state_[^/]*\.json$"), SESSION_STATE),
     (pattern(rf"(^|/){layout.ADDRESSED}[^/]*_to_[^/]*\.json$"), ADDRESSED_HANDOFF),
-    (pattern(rf"(^|/)(?:{layout.OURS}|{_RUNTIME})/{layout.JOURNALS}/[^/]*\.jsonl$"), JOURNAL),
+    (pattern(rf"(^|/)(?:{layout.OURS}|{_RUNTIME})/{layout.JOURNALS}/{_ENDED}[^/]*\.jsonl$"), JOURNAL),
     (pattern(rf"(^|/){layout.SESSION_CONTEXT}(?:_[^/]*)?\.md$"), SESSION_CONTEXT),
     (pattern(r"(^|/)LEDGER\.md$"), LEDGER),
     (pattern(r"(^|/)sessions/archive/(?:[0-9]{4}-[0-9]{2}/)?[^/]*\.md$"), ARCHIVE),

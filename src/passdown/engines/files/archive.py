@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 
+from passdown import layout
 from passdown.engines.files import read, write
 from passdown.engines.files.displaced_names import (
     choose_displaced,
@@ -295,11 +296,16 @@ def _leftovers(folder: str, roots: Sequence[str], since: float, *, is_flat: bool
     found = read.walk(
         read.root_of(top, roots),
         top,
-        lambda place, name: not is_flat and not _is_old(place, name, since),
+        lambda place, name: not (is_flat or _is_ended(place, name) or _is_old(place, name, since)),
         by_handle=write.HERE.folder_handles,
     )
     for place, names in found:
         yield from (os.path.join(place, name) for name in names if is_leftover(name))
+
+
+def _is_ended(place: str, name: str) -> bool:
+    """Return whether a folder holds the journals of ended sessions, in which nothing is ever written."""
+    return name == layout.ENDED and os.path.basename(place) == layout.JOURNALS
 
 
 def _is_old(place: str, name: str, since: float) -> bool:

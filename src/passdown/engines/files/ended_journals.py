@@ -7,17 +7,18 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown import layout
 from passdown.core.formats.journal import JournalLine, parse_line
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Malformed
-from passdown.core.sessions.journal_keys import keys_of
 from passdown.engines.files import read, write
 from passdown.engines.system import SystemClock
 from passdown.errors import StorageError
-from passdown.ports.ended_index import EndedIndex, EndedJournal
+
+if TYPE_CHECKING:  # most projects have put nothing away
+    from passdown.ports.journals import EndedIndex, EndedJournal
 
 SUFFIX: Final = ".jsonl"
 NAME: Final = pattern(r"(?:[a-z0-9][a-z0-9-]{0,63}|-)\.jsonl")
@@ -46,7 +47,7 @@ class EndedJournals:
         self,
         live: str,
         root: str,
-        open_index: Callable[[], EndedIndex | None] = lambda: None,
+        open_index: "Callable[[], EndedIndex | None]" = lambda: None,
         operations: write.FileOperations = write.HERE,
     ) -> None:
         """Store the folder of the live journals; the index is opened when there is a journal to look for."""
@@ -115,7 +116,7 @@ class EndedJournals:
         return found
 
     @property
-    def _index(self) -> EndedIndex | None:
+    def _index(self) -> "EndedIndex | None":
         if not self._opened:
             self._opened.append(self._open_index())
         return self._opened[0]
@@ -135,7 +136,7 @@ class EndedJournals:
         except OSError:
             return 0
 
-    def _find_unknown(self, index: EndedIndex, months: Sequence[str]) -> _Unknown:
+    def _find_unknown(self, index: "EndedIndex", months: Sequence[str]) -> _Unknown:
         """List the folders that have changed since every journal in them was known."""
         settled = int((SystemClock().now().timestamp() - _SETTLED) * _BILLION)
         complete = index.folders()
@@ -167,7 +168,7 @@ class EndedJournals:
         except OSError:
             return None
 
-    def _learn(self, index: EndedIndex, unknown: _Unknown) -> None:
+    def _learn(self, index: "EndedIndex", unknown: _Unknown) -> None:
         """Add a portion of the unknown journals to the index."""
         portion = unknown.journals[:LEARNED]
         made = [one for place in portion if (one := self._describe(*place)) is not None]
@@ -182,7 +183,7 @@ class EndedJournals:
                 if month not in left:
                     index.note_complete(month, mark)
 
-    def _describe(self, month: str, name: str, size: int) -> EndedJournal | None:
+    def _describe(self, month: str, name: str, size: int) -> "EndedJournal | None":
         data = self._read(month, name)
         if data is None or len(data) != size:
             return None
@@ -232,7 +233,10 @@ class EndedJournals:
         return os.path.join(self._live, name)
 
 
-def _describe(month: str, name: str, data: bytes) -> EndedJournal:
+def _describe(month: str, name: str, data: bytes) -> "EndedJournal":
+    from passdown.core.sessions.journal_keys import keys_of  # most projects have put nothing away
+    from passdown.ports.journals import EndedJournal
+
     keys = keys_of(name.removesuffix(SUFFIX), read_lines(data))
     return EndedJournal(folder=month, name=name, size=len(data), keys=keys)
 

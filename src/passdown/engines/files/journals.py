@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from passdown.core.formats.journal import JournalLine, Scope, parse_line, render_line
 from passdown.core.kinds import FactKind
@@ -18,8 +18,10 @@ from passdown.engines.files.ended_journals import NAME, SUFFIX, EndedJournals, r
 from passdown.engines.files.read import OpenFolder
 from passdown.engines.files.system_calls import leave_unsynced
 from passdown.errors import StorageError, UnsureError
-from passdown.ports.ended_index import EndedIndex
 from passdown.records import replace
+
+if TYPE_CHECKING:  # most projects have put nothing away
+    from passdown.ports.journals import EndedIndex
 
 LONGEST_WAIT: Final = 10.0
 """Seconds to wait for other processes, if a journal must be locked."""
@@ -70,7 +72,7 @@ class FileJournals:
         is_ignored: Callable[[str, str], bool] = lambda _, __: False,
         operations: write.FileOperations = write.HERE,
         wait: float = LONGEST_WAIT,
-        open_index: Callable[[], EndedIndex | None] = lambda: None,
+        open_index: "Callable[[], EndedIndex | None]" = lambda: None,
     ) -> None:
         """Store the folders, as full paths in order of preference, and how long to wait for a lock.
 
@@ -304,7 +306,9 @@ class FileJournals:
         made: list[JournalLine] = []
 
         def make_lines(end: bytes) -> bytes:
-            others = (self._last_number(one, name) for one in self._places_of(session) if one != folder)
+            others = [self._last_number(one, name) for one in self._folders_of(session) if one != folder]
+            if not end and (place := self._ended.find(name)):  # it cannot be brought back here
+                others.append(self._last_number(place, name))
             # If the end holds no complete line, it is damaged, or the file is new.
             made.extend(make(max(_last(end) or self._last_number(folder, name), *others, 0) + 1))
             lines = b"".join(map(_encode, made))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from passdown.engines.sqlite.database import RebuildableDatabase, open_database
-from passdown.ports.ended_index import EndedJournal
+from passdown.ports.journals import EndedJournal
 
 VERSION: Final = 1
 

@@ -203,6 +203,8 @@ def _find_journals(workspace: Workspace) -> Iterator[Finding]:
     places.append((workspace.documents, f"{workspace.settings.paths.runtime}/{layout.JOURNALS}", ""))
     for documents, folder, start in places:
         for path in _list(documents, folder):
+            if path.startswith(f"{folder}/{layout.ENDED}/"):  # nothing is left to publish there
+                continue
             checked = check_document(documents, path)
             errors = [one for one in checked.problems if one.severity is Severity.ERROR]
             account = read_account(workspace, path.rpartition("/")[2].removesuffix(".jsonl"))

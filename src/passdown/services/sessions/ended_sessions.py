@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from passdown.core.formats.journal import Scope
 from passdown.core.json_text import dump
-from passdown.core.sessions.ended_sessions import needs_nothing
 from passdown.core.sessions.session_facts import Account, is_final_end
 from passdown.core.times import is_older
+from passdown.core.work.ended_sessions import needs_nothing
 from passdown.errors import CacheError
 from passdown.services.log.events import update_portion
 from passdown.services.sessions.journals import KEPT_LIVE, newest_first, read_account

@@ -10,6 +10,7 @@ import pytest
 
 from passdown.core.facts import Fact
 from passdown.core.formats.journal import JournalLine, Scope
+from passdown.core.sessions.session_facts import SessionStart, make_start
 from passdown.ports.journals import Journals
 
 _AT = datetime(2026, 1, 10, 13, 3, 52, 123_000, tzinfo=UTC)
@@ -21,8 +22,15 @@ def _line(seq: int, text: str = "a fact") -> JournalLine:
     return JournalLine(seq=seq, fact=Fact(kind="done", text=text, at=_AT, agent="toast-00000001"))
 
 
+def _start(seq: int) -> JournalLine:
+    return JournalLine(seq=seq, fact=make_start(SessionStart(host_session="host-1"), _AT, "toast-00000001"))
+
+
 class JournalsConformance(ABC):
     """The promises of the port; subclass it, say how to make an empty one, and name it `Test…`."""
+
+    puts_away = True
+    """Whether journals can be put away; where nothing can be renamed, they stay."""
 
     @abstractmethod
     def make(self, folder: Path) -> Journals:
@@ -55,6 +63,46 @@ class JournalsConformance(ABC):
         assert list(journals.mentioning(Scope.ALL, "alpha")) == [_ONE]
         assert list(journals.mentioning(Scope.ALL, "gamma", "beta", "delta")) == [_ONE, _TWO]
         assert list(journals.mentioning(Scope.ALL, "delta")) == list(journals.mentioning(Scope.ALL)) == []
+
+    def test_an_ended_journal_is_put_away_and_stays_findable(self, journals: Journals) -> None:
+        """It is no longer live; by name and by its keys it is found as before."""
+        for session in (_ONE, _TWO):
+            journals.append(session, _start)
+            journals.append(session, partial(_line, text="alpha"))
+        lines, changed = journals.read(_ONE), journals.changed(_ONE)
+
+        if not journals.put_away(_ONE, 2):
+            assert not self.puts_away
+            return
+
+        assert list(journals.sessions(Scope.LIVE)) == [_TWO]
+        assert list(journals.sessions(Scope.ALL)) == [_ONE, _TWO]
+        assert (journals.read(_ONE), journals.last(_ONE)) == (lines, lines[-1])
+        assert journals.changed(_ONE) == changed
+        assert list(journals.mentioning(Scope.LIVE, "host-1", "alpha")) == [_TWO]
+        assert list(journals.mentioning(Scope.ALL, "host-1")) == [_ONE, _TWO]
+        assert list(journals.mentioning(Scope.ALL, "alpha", keys=[_ONE])) == [_ONE, _TWO]
+        assert list(journals.mentioning(Scope.ALL, "nothing", keys=["nothing"])) == []
+
+    def test_a_journal_that_was_put_away_is_live_again_before_it_grows(self, journals: Journals) -> None:
+        """Its numbers go on, however often it is put away."""
+        journals.append(_ONE, _start)
+        for seq in (1, 2, 3):
+            assert journals.put_away(_ONE, seq) == self.puts_away
+            assert journals.append(_ONE, _line).seq == seq + 1
+            assert list(journals.sessions(Scope.LIVE)) == [_ONE]
+            assert [line.seq for line in journals.read(_ONE)] == [*range(1, seq + 2)]
+
+    def test_a_journal_that_has_grown_is_not_put_away(self, journals: Journals) -> None:
+        """Whoever decides names the last line they know; what is missing or put away is not put away."""
+        journals.append(_ONE, _start)
+        journals.append(_ONE, _line)
+
+        assert not journals.put_away(_ONE, 1)
+        assert not journals.put_away(_TWO, 1)
+        assert list(journals.sessions(Scope.LIVE)) == [_ONE]
+        assert journals.put_away(_ONE, 2) == self.puts_away
+        assert not journals.put_away(_ONE, 2)
 
     def test_several_lines_are_added_at_once_or_none(self, journals: Journals) -> None:
         """They are made for the next free number; if no line is made, nothing is written."""
