@@ -231,3 +231,15 @@ def test_the_id_of_an_event_of_a_newer_version_is_not_judged(bench: Bench) -> No
     put(bench.folder, f"{EVENTS}/newer.md", "format: 99\n" + render_event(event))
 
     assert look(bench).findings == ()
+
+
+@pytest.mark.requirement("C128")
+def test_a_committed_event_may_lie_in_another_folder(bench: Bench) -> None:
+    synthesize(bench.checkout, to_commit=True, archive=False)
+    text = (bench.folder / FIRST).read_text(encoding="utf-8")
+    (bench.folder / FIRST).unlink()
+    name = FIRST.rpartition("/")[2]
+    put(bench.folder, f"{EVENTS}/2026-01-10/{name}", text)
+    moved = look(bench).findings
+
+    assert moved == ()

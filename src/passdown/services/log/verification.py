@@ -13,7 +13,7 @@ from passdown.core.formats.view_location import ViewLocation
 from passdown.core.formats.views import Footer, parse_view
 from passdown.core.git_hash import git_blob_id
 from passdown.core.lazy_regex import pattern
-from passdown.core.merge.event_facts import EventFacts, is_blank
+from passdown.core.merge.event_facts import EventFacts, is_blank, parse_event_facts
 from passdown.core.merge.rollups import Rollup, RollupMember, is_rollup
 from passdown.errors import FormatError
 from passdown.ports.event_log import EventLog
@@ -124,7 +124,7 @@ def verify(workspace: Workspace, fresh: Index, step: Step | None = None) -> Verd
     footer = _read_footer(read_view(workspace.documents, place.path))
     digest = fresh.digest(1)
     are_recorded = footer.events_sha256 == digest.events_sha256
-    findings = [*scan.altered, *_compare_commit(workspace, scan)]  # 1, 2
+    findings = [*scan.altered, *sorted(_compare_commit(workspace, scan), key=_path_of)]  # 1, 2
     if footer.events_sha256 is not None and not are_recorded:  # 3
         findings += _compare_cache(workspace, known, fresh)
     return Verdict(
@@ -136,6 +136,10 @@ def verify(workspace: Workspace, fresh: Index, step: Step | None = None) -> Verd
         findings=_distinct(findings),
         left=tuple(scan.left),
     )
+
+
+def _path_of(finding: DamagedEvent) -> str:
+    return finding.path
 
 
 def _distinct(findings: Sequence[DamagedEvent]) -> tuple[DamagedEvent, ...]:
@@ -178,8 +182,7 @@ def _read_all(workspace: Workspace, step: Step | None) -> _Scan:
             scan.left.append(UnmergedFile(path, lines if is_rollup(name) else _name_problem(data)))
         for member, source in found.members:
             scan.altered += _check_id(path, member, source)
-        if is_rollup(name):
-            scan.names.update(member.name for member, _ in found.members)
+        scan.names.update(member.name for member, _ in found.members)
         sources = tuple(source for _, source in found.members)
         scan.found.append(EventFile(folder, name, mark, sources, found.skipped))
         if step is not None:
@@ -217,20 +220,38 @@ def _compare_commit(workspace: Workspace, scan: _Scan) -> Iterator[DamagedEvent]
     """Compare the events with those in the last commit (2)."""
     there = {(found.folder, found.name): found for found in scan.found}
     start = f"{workspace.settings.paths.events}/"
+    gone: dict[str, str] = {}
     for path, committed in sorted(workspace.repository.listing(workspace.settings.paths.events).items()):
         folder, _, name = path.removeprefix(start).rpartition("/")
         if not name.endswith(".md") and not is_rollup(name):
             continue
         found = there.get((folder, name))
         if found is None:
-            if name not in scan.names:
-                yield DamagedEvent(EventDamage.MISSING, "", path, "the last commit has it")
+            gone[path] = committed
             continue
         data = workspace.log.read(folder, name) or b""
         lf = data.replace(b"\r\n", b"\n")
         if committed not in {git_blob_id(data, like=committed), git_blob_id(lf, like=committed)}:
             names = ", ".join(source.rank.id for source in found.sources[:1]) if not is_rollup(name) else ""
             yield DamagedEvent(EventDamage.ALTERED, names, path, "it differs from the last commit")
+    for path in _find_lost(workspace, scan, gone):
+        yield DamagedEvent(EventDamage.MISSING, "", path, "the last commit has it")
+
+
+def _find_lost(workspace: Workspace, scan: _Scan, gone: Mapping[str, str]) -> Iterator[str]:
+    """Yield the committed files that are gone, if no other file has their event with the same text (2).
+
+    If git cannot show the committed text, as in a partial clone, a file of the same name is enough.
+    """
+    held = {source.rank.hash for found in scan.found for source in found.sources} if gone else set[str]()
+    texts = workspace.history.contents([*gone.values()]) if gone else {}
+    for path, committed in gone.items():
+        name = path.rpartition("/")[2]
+        data = texts.get(committed)
+        source = None if data is None else parse_event_facts(data, name)
+        is_held = name in scan.names if data is None else source is not None and source.rank.hash in held
+        if is_rollup(name) or not is_held:
+            yield path
 
 
 def _compare_cache(
