@@ -239,6 +239,16 @@ def change_document(changes: str, change: str, name: str) -> str:
     return f"{changes}/{change}/{name}"
 
 
+def cache(what: str, digest: str) -> str:
+    """Return the file name of a checkout's cache, from the hash of its root."""
+    return f"{what}-{digest}.sqlite"
+
+
+def cache_owner(digest: str) -> str:
+    """Return the file name of the note that says whose a checkout's caches are."""
+    return f"checkout-{digest}.txt"
+
+
 def lock_name(name: str) -> str:
     """Return the name or path of the lock file for a file."""
     return f"{name}.lock"

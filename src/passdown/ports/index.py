@@ -24,6 +24,8 @@ class EventFile(NamedTuple):
     mark: FileMark
     sources: tuple[EventFacts, ...]
     skipped: int
+    is_same: bool = False
+    """Whether only its mark has changed; it then holds what it held before, and no sources are given."""
 
 
 class LogChange(NamedTuple):
@@ -187,6 +189,10 @@ class ReadProgress(Protocol):
 
     def uncommitted(self) -> Sequence[str]:
         """Return the files, by their paths in the log, that are not known to be committed, sorted."""
+        ...
+
+    def is_held(self, folder: str, name: str, digest: str = "") -> bool:
+        """Return whether a file was read completely; with the hash of an event, whether it holds that."""
         ...
 
     def live(self, most: int) -> LiveEvents:

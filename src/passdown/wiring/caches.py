@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from passdown import layout
-from passdown.engines.files import read, write
+from passdown.core.lazy_regex import pattern
+from passdown.engines import system
+from passdown.engines.files import archive, read, write
+from passdown.engines.git.git_folder import list_registered
 from passdown.engines.sqlite.database import PARTS
 from passdown.errors import StorageError
 from passdown.settings import Settings
@@ -22,6 +25,12 @@ T = TypeVar("T")
 CACHE: Final = layout.in_git(layout.CACHE)
 """The folder of caches in git's folder."""
 
+_EVENTS: Final = "events"
+_DIGEST: Final = 12
+_UNUSED: Final = 30 * 86_400
+_NAME: Final = pattern(rf"(?P<what>[a-z]+)-(?P<digest>[0-9a-f]{{{_DIGEST}}})\.(?:sqlite|txt)(?P<part>.*)")
+"""The names of caches, of their parts and unfinished copies, and of the notes whose they are."""
+
 
 class CachePlace(NamedTuple):
     """The checkout whose caches are opened."""
@@ -31,6 +40,8 @@ class CachePlace(NamedTuple):
     common: str | None
     """The git folder that all checkouts share."""
     tracking: "Tracking"
+    largest_copy: int | None = None
+    """The size of the largest cache that is copied from another checkout; None means any."""
 
 
 def open_index(place: CachePlace, wait: float | None = None) -> "Index":
@@ -42,7 +53,7 @@ def open_cached(place: CachePlace, wait: float | None = None) -> "Index | None":
     """Open the cached index of a checkout's events, or return None if no cache can be used."""
     from passdown.engines.sqlite.event_index import open_index  # loaded on demand
 
-    return open_first(place, "events", lambda path: open_index(path, wait=wait))
+    return open_first(place, _EVENTS, lambda path: open_index(path, wait=wait))
 
 
 def open_memory_index() -> "Index":
@@ -64,8 +75,83 @@ def open_first(place: CachePlace, what: str, build: Callable[[str], T]) -> T | N
             for end in PARTS:  # SQLite opens them itself, and would follow a link
                 read.require_plain(base, path + end)
             _refuse_tracked(place, [f"{path}{end}" for end in PARTS])
+            if str(folder) == _shared_folder(place):
+                _begin_cache(place, what, str(folder), path)
             return build(path)
     return None
+
+
+def _shared_folder(place: CachePlace) -> str:
+    return os.path.join(place.common, CACHE) if place.common else ""
+
+
+def _begin_cache(place: CachePlace, what: str, folder: str, path: str) -> None:
+    """Note whose caches these are; let a new index begin as a copy (C131).
+
+    The largest one has the most events, and so the most in common with any checkout.
+    """
+    note = os.path.join(folder, layout.cache_owner(_digest(place.root)))
+    if not os.path.lexists(note):
+        write.replace(note, f"{place.root}\n".encode("utf-8", "surrogateescape"), local=True, root=folder)
+    if what != _EVENTS or os.path.lexists(path):
+        return
+    others = (os.path.join(folder, name) for name in _list(folder) if _cache_of(name) == _EVENTS)
+    sizes = {one: known.st_size for one in others if one != path and (known := _stat(one))}
+    may_be = [one for one, size in sizes.items() if place.largest_copy is None or size <= place.largest_copy]
+    if may_be:
+        from passdown.engines.sqlite.event_copy import copy_index  # only a new checkout needs it
+
+        copy_index(max(may_be, key=sizes.__getitem__), path)
+
+
+def remove_caches(place: CachePlace) -> int:
+    """Remove the caches of checkouts that are gone; return of how many (C131).
+
+    1. A checkout that git lists is not gone, nor one whose folder exists: it may be on a disk that is not
+       mounted, or hold another project of the repository.
+    2. Older versions did not note whose a cache was; such a cache goes when it was not used for 30 days.
+    """
+    folder = _shared_folder(place)
+    names = {name: found for name in _list(folder) if (found := _NAME.fullmatch(name))} if folder else {}
+    parts: dict[str, list[str]] = {}
+    for name, found in names.items():
+        parts.setdefault(found["digest"], []).append(name)
+    parts.pop(_digest(place.root), None)
+    checkouts = list_registered(place.common) if parts and place.common else ()
+    gone = [digest for digest, some in parts.items() if _is_gone(folder, digest, checkouts, some)]
+    for name in (name for digest in gone for name in parts[digest]):
+        archive.remove_cache(os.path.join(folder, name))
+    return len(gone)
+
+
+def _is_gone(folder: str, digest: str, checkouts: Sequence[str], names: Sequence[str]) -> bool:
+    try:
+        note = os.path.join(folder, layout.cache_owner(digest))
+        root = os.fsdecode(read.read(folder, note, read.DOCUMENT)).strip("\n")
+    except OSError:
+        used = max(
+            (known.st_mtime for name in names if (known := _stat(os.path.join(folder, name)))), default=0
+        )
+        return used < system.SystemClock().now().timestamp() - _UNUSED  # 2
+    is_listed = any(root == one or root.startswith(f"{one}/") for one in checkouts)
+    return not is_listed and not os.path.isdir(root)  # 1
+
+
+def _list(folder: str) -> Sequence[str]:
+    """Return the names of the files in a folder of ours."""
+    return next((names for _, names in read.walk(folder, folder, lambda _path, _name: False)), ())
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path, follow_symlinks=False)
+    except OSError:
+        return None
+
+
+def _cache_of(name: str) -> str:
+    found = _NAME.fullmatch(name)
+    return found["what"] if found and not found["part"] else ""
 
 
 def _refuse_tracked(place: CachePlace, paths: Sequence[str]) -> None:
@@ -96,5 +182,8 @@ def cache_folders(place: CachePlace) -> Iterator[Path]:
 
 def cache_name(root: Path, what: str) -> str:
     """Return the file name of a cache, different for each checkout, because all share git's folder."""
-    digest = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()
-    return f"{what}-{digest[:12]}.sqlite"
+    return layout.cache(what, _digest(root))
+
+
+def _digest(root: Path) -> str:
+    return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST]

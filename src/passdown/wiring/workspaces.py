@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     from passdown.services.workspace.account_cache import AccountCache
     from passdown.services.workspace.verbs import VerbRun
     from passdown.services.workspace.workspaces import Workspace
+    from passdown.wiring.caches import CachePlace
     from passdown.wiring.coordination import EngineFile
     from passdown.wiring.machine_state import RuntimeFolders
     from passdown.wiring.trackers import TrackerPlace
@@ -51,6 +52,8 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     Warn = Callable[[str], None]
     RecordMetrics = Callable[[Iterable[Metric]], object]
 
+_LARGEST_COPY: Final = 64 * 1024 * 1024
+"""The size of the largest cache that a hook copies from another checkout."""
 _SWEPT: Final = 7 * 86_400
 """After this many seconds without change, a day folder is left to the doctor."""
 
@@ -180,14 +183,21 @@ class LocalWorkspace:
     @cached_property
     def index(self) -> "Index":
         """The index of the events, from the cache or in memory."""
-        from passdown.wiring.caches import CachePlace, open_index, open_memory_index
+        from passdown.wiring.caches import open_index, open_memory_index
 
         if not self._haste.is_cached:
             return open_memory_index()
-        place = CachePlace(self._folder, self.settings, self._git.common_folder(), self.tracking)
+        place = self._cache_place
         index = open_index(place, self._haste.wait)
         self.on_close(index.close)
         return index
+
+    @property
+    def _cache_place(self) -> "CachePlace":
+        from passdown.wiring.caches import CachePlace  # loaded on demand
+
+        largest = _LARGEST_COPY if self.is_hook else None
+        return CachePlace(self._folder, self.settings, self._git.common_folder(), self.tracking, largest)
 
     @cached_property
     def journals(self) -> "Journals":
@@ -412,7 +422,9 @@ class LocalWorkspace:
         """Remove what killed processes recently left behind."""
         from passdown.engines.files import archive  # only a start needs it
         from passdown.engines.process import SystemProcesses
+        from passdown.wiring.caches import remove_caches
 
+        remove_caches(self._cache_place)
         common = self._git.common_folder()
         swept, flat = swept_folders(self._folder, self.settings.paths, common)
         since = self.clock.now().timestamp() - _SWEPT

@@ -42,7 +42,13 @@ def is_rollup(name: str) -> bool:
 
 def name_rollup(text: str) -> str:
     """Return the file name of a rollup, based on its content."""
-    return f"{_PREFIX}{hashlib.sha256(text.encode()).hexdigest()[:ID_SIZE]}{_SUFFIX}"
+    return name_rollup_data(text.encode())
+
+
+def name_rollup_data(data: bytes) -> str:
+    """Return the file name of a rollup, based on its bytes; line ends do not matter (C66)."""
+    digest = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+    return f"{_PREFIX}{digest[:ID_SIZE]}{_SUFFIX}"
 
 
 def render_rollup(day: date, members: Iterable[tuple[RollupMember, EventFacts]]) -> str:

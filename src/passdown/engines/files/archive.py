@@ -105,6 +105,12 @@ def _displace(folder: OpenFolder, name: str, data: bytes, operations: write.File
     return not find_displaced(folder, names, operations=operations)
 
 
+def remove_cache(path: str) -> None:
+    """Remove a file that can be made again; one that cannot be removed stays until the next time."""
+    with suppress(OSError):
+        os.unlink(path)
+
+
 def remove_empty_folders(folder: str) -> None:
     """Remove all empty folders below a folder, and then the folder itself if it is empty."""
     for path, _ in reversed(list(read.walk(folder, folder, lambda _path, _name: True))):

@@ -227,6 +227,18 @@ def _others(place: GitPaths) -> Iterator[tuple[str, str]]:
             yield top, folder
 
 
+def list_registered(common: str) -> list[str]:
+    """Return the tops of all checkouts that git knows, also of those that cannot be found now."""
+    home = os.path.join(common, "worktrees")
+    names = sorted(read.names(home, home)) if os.path.isdir(home) else ()
+    folders = [os.path.join(home, name) for name in names]
+    links = [
+        os.path.join(folder, (read_text(os.path.join(folder, "gitdir")) or "").strip()) for folder in folders
+    ]
+    main = _main_top(common)
+    return [*([main] if main else []), *(os.path.dirname(os.path.realpath(link)) for link in links)]
+
+
 def _main_top(common: str) -> str | None:
     """Return the top of the main checkout, or None for a bare repository."""
     core = read_core(common)

@@ -83,7 +83,8 @@ class MemoryIndex:
         for folder, name in change.gone:
             self._found.get(folder, {}).pop(name, None)
         for found in change.found:
-            self._found.setdefault(found.folder, {})[found.name] = found
+            files = self._found.setdefault(found.folder, {})
+            files[found.name] = files[found.name]._replace(mark=found.mark) if found.is_same else found
         for folder, mark in change.folders.items():
             if mark is None:
                 self._folders.pop(folder, None)
@@ -230,6 +231,11 @@ class MemoryIndex:
 
     def uncommitted(self) -> Sequence[str]:
         return sorted(path for path, mark in self._marks() if (path, mark) not in self._committed)
+
+    def is_held(self, folder: str, name: str, digest: str = "") -> bool:
+        found = self._found.get(folder, {}).get(name)
+        hashes = {source.rank.hash for source in found.sources} if found and not found.skipped else set()
+        return bool(hashes) if not digest else digest in hashes
 
     def live(self, most: int) -> LiveEvents:
         dated = [(one.name, one.folder) for one in self._files() if "0" <= one.name < ":"]

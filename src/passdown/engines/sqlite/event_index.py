@@ -147,12 +147,16 @@ class SqliteIndex(StatedDatabase):
         ]
         for folder, name in [*change.gone, *removed]:
             self._drop_file(folder, name)
-        for found in change.found:
+        new = [found for found in change.found if not found.is_same]
+        for found in new:
             self._drop_file(found.folder, found.name)
         file, source, fact = self._one("next_ids")
         adder = _Adder(file, source, fact)
-        for found in change.found:
+        for found in new:
             self._add_file(found, adder)
+        for found in change.found if len(new) < len(change.found) else ():
+            if found.is_same:
+                self._run("set_mark", *found.mark, found.folder, found.name)
         self._rank_joined()
         self._settle()
 
@@ -468,6 +472,12 @@ class SqliteIndex(StatedDatabase):
 
     def uncommitted(self) -> Sequence[str]:
         return sorted("/".join(filter(None, row)) for row in self._all("list_uncommitted"))
+
+    def is_held(self, folder: str, name: str, digest: str = "") -> bool:
+        with self._looking():
+            if self._is_empty():
+                return False
+            return self._one("is_held_in", folder, name, digest) is not None
 
     def live(self, most: int) -> LiveEvents:
         with self._looking():

@@ -23,6 +23,13 @@ DELETE FROM files WHERE id = ?;
 -- name: list_uncommitted
 SELECT folder, name FROM files WHERE committed = 0;
 
+-- name: set_mark
+UPDATE files SET size = ?, changed = ?, number = ? WHERE folder = ? AND name = ?;
+
+-- name: is_held_in
+SELECT 1 FROM files CROSS JOIN holds ON holds.file = files.id CROSS JOIN sources ON sources.id = holds.source
+WHERE files.folder = ?1 AND files.name = ?2 AND files.skipped = 0 AND ?3 IN ('', sources.hash) LIMIT 1;
+
 -- name: list_live
 SELECT 1 FROM files INDEXED BY files_live WHERE name >= '0' AND name < ':' LIMIT ?;
 

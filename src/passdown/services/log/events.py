@@ -12,7 +12,7 @@ from passdown.core.formats.origins import parse_origins
 from passdown.core.ids import event_file_name, fold_id
 from passdown.core.merge.event_facts import ID_SIZE, EventFacts, parse_event_facts, read_covered
 from passdown.core.merge.ranks import limit_of
-from passdown.core.merge.rollups import Rollup, RollupMember, is_rollup, parse_rollup
+from passdown.core.merge.rollups import Rollup, RollupMember, is_rollup, name_rollup_data, parse_rollup
 from passdown.core.times import LAST_INSTANT, next_instant, to_millis
 from passdown.errors import StorageError
 from passdown.ports.clock import Clock
@@ -102,8 +102,17 @@ class _Events:
         if data is None:
             self.is_lacking = self.is_lacking or self._needs(folder, name)
             return EventFile(folder, name, UNREAD, (), 1)
+        if self._is_same(folder, name, data):
+            return EventFile(folder, name, mark, (), 0, is_same=True)
         found = parse_events(name, data)
         return EventFile(folder, name, mark, tuple(source for _, source in found.members), found.skipped)
+
+    def _is_same(self, folder: str, name: str, data: bytes) -> bool:
+        """Return whether a file that changed holds what was read from it: git wrote it again, or a copy."""
+        if is_rollup(name):
+            return name_rollup_data(data) == name and self.index.is_held(folder, name)
+        digest = hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+        return self.index.is_held(folder, name, digest)
 
     def is_enough(self) -> bool:
         return False
