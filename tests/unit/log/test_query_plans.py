@@ -25,7 +25,9 @@ def plan_of(query: str) -> list[str]:
     for name in ("event_schema.sql", "event_indexes.sql"):
         connection.executescript((HERE / name).read_text(encoding="utf-8"))
     names = set(re.findall(r":(\w+)", query))
-    values: dict[str, int] | list[int] = dict.fromkeys(names, 1) if names else [1] * query.count("?")
+    numbered = [int(number) for number in re.findall(r"\?(\d+)", query)]
+    count = max(numbered, default=query.count("?"))
+    values: dict[str, int] | list[int] = dict.fromkeys(names, 1) if names else [1] * count
     rows = connection.execute(f"EXPLAIN QUERY PLAN {query}", values).fetchall()
     connection.close()
     return [row[3] for row in rows]

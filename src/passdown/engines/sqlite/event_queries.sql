@@ -103,7 +103,7 @@ SELECT 1 FROM holds WHERE source = ? LIMIT 1;
 
 -- name: add_fact
 INSERT INTO facts (id, source, section, bucket, key, value, more, ts, state)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
+VALUES (?1, ?2, ?3, ?4, ?5, CASE ?6 WHEN ?5 THEN x'' ELSE ?6 END, ?7, ?8, ?9);
 
 -- name: facts_of_source
 SELECT section, bucket, key FROM facts WHERE source = ?;
@@ -122,7 +122,7 @@ UPDATE facts SET state = ? WHERE source = ?;
 
 -- name: newest_of_key
 SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
-    facts.value, facts.key, facts.more, sources.session
+    CASE facts.value WHEN x'' THEN facts.key ELSE facts.value END, facts.key, facts.more, sources.session
 FROM facts INDEXED BY facts_by_bucket JOIN sources ON sources.id = facts.source
 WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key AND facts.state < 2
     AND facts.ts = (
@@ -133,13 +133,13 @@ WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key A
 
 -- name: said_of_key
 SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
-    facts.value, facts.key, facts.more, sources.session
+    CASE facts.value WHEN x'' THEN facts.key ELSE facts.value END, facts.key, facts.more, sources.session
 FROM facts INDEXED BY facts_by_bucket JOIN sources ON sources.id = facts.source
 WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key AND facts.state < 2;
 
 -- name: said_of_key_until
 SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
-    facts.value, facts.key, facts.more, sources.session
+    CASE facts.value WHEN x'' THEN facts.key ELSE facts.value END, facts.key, facts.more, sources.session
 FROM facts INDEXED BY facts_by_bucket JOIN sources ON sources.id = facts.source
 WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key AND facts.state < 2
     AND sources.rank <= :until
@@ -147,7 +147,7 @@ ORDER BY facts.ts DESC;
 
 -- name: contested
 SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
-    facts.value, facts.key, facts.more, sources.session
+    CASE facts.value WHEN x'' THEN facts.key ELSE facts.value END, facts.key, facts.more, sources.session
 FROM contested JOIN facts ON facts.id = contested.fact JOIN sources ON sources.id = facts.source;
 
 -- name: add_contested
@@ -158,7 +158,7 @@ DELETE FROM contested WHERE section = ? AND key = ?;
 
 -- name: newest_of_key_until
 SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
-    facts.value, facts.key, facts.more, sources.session
+    CASE facts.value WHEN x'' THEN facts.key ELSE facts.value END, facts.key, facts.more, sources.session
 FROM facts INDEXED BY facts_by_bucket JOIN sources ON sources.id = facts.source
 WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key AND facts.state < 2
     AND sources.rank <= :until
@@ -172,7 +172,7 @@ WHERE facts.bucket = :bucket AND facts.section = :section AND facts.key = :key A
 
 -- name: newest_register_until
 SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
-    facts.value, facts.key, facts.more, sources.session
+    CASE facts.value WHEN x'' THEN facts.key ELSE facts.value END, facts.key, facts.more, sources.session
 FROM facts INDEXED BY facts_that_hold JOIN sources ON sources.id = facts.source
 WHERE facts.section = :section AND facts.state = 1 AND sources.rank <= :until
     AND facts.ts >= (
@@ -191,7 +191,7 @@ ON CONFLICT (section) DO UPDATE SET held = held + excluded.held;
 
 -- name: newest_facts
 SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
-    facts.value, facts.key, facts.more, sources.session
+    CASE facts.value WHEN x'' THEN facts.key ELSE facts.value END, facts.key, facts.more, sources.session
 FROM facts INDEXED BY facts_that_hold JOIN sources ON sources.id = facts.source
 WHERE facts.section = :section AND facts.state = 1
     AND facts.ts >= coalesce(
@@ -370,7 +370,8 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM sources WHERE track <> '' AND track < :trac
 
 -- name: is_stated
 SELECT 1 FROM facts INDEXED BY facts_by_bucket
-WHERE bucket = :bucket AND section = :section AND key = :key AND value = :value LIMIT 1;
+WHERE bucket = :bucket AND section = :section AND key = :key
+    AND (value = :value OR (value = x'' AND key = :value)) LIMIT 1;
 
 -- name: is_shared
 SELECT 1 FROM facts INDEXED BY facts_by_bucket CROSS JOIN sources ON sources.id = facts.source
@@ -382,7 +383,7 @@ INSERT OR IGNORE INTO named (name, bucket) VALUES (?, ?);
 
 -- name: facts_named
 SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
-    facts.value, facts.key, facts.more, sources.session, facts.section
+    CASE facts.value WHEN x'' THEN facts.key ELSE facts.value END, facts.key, facts.more, sources.session, facts.section
 FROM named CROSS JOIN facts INDEXED BY facts_holding ON facts.bucket = named.bucket AND facts.state = 1
     CROSS JOIN sources ON sources.id = facts.source
 WHERE named.name = :name AND sources.rank <= :until
@@ -407,12 +408,13 @@ ORDER BY rank DESC, cause DESC, ts DESC, agent DESC, name DESC, hash DESC LIMIT 
 
 -- name: held_of_source
 SELECT facts.ts, sources.rank, sources.cause, sources.ts, sources.agent, sources.name, sources.hash, facts.id,
-    facts.value, facts.key, facts.more, sources.session, facts.section
+    CASE facts.value WHEN x'' THEN facts.key ELSE facts.value END, facts.key, facts.more, sources.session, facts.section
 FROM facts INDEXED BY facts_by_source CROSS JOIN sources ON sources.id = facts.source
 WHERE facts.source = ? AND facts.state = 1;
 
 -- name: files_of_source
-SELECT value FROM facts INDEXED BY facts_by_source
+SELECT CASE facts.value WHEN x'' THEN facts.key ELSE facts.value END
+FROM facts INDEXED BY facts_by_source
 WHERE source = ? AND section = ? AND value IS NOT NULL AND state < 2;
 
 -- name: list_skipped

@@ -20,9 +20,11 @@ ROW_ID: Final = 7
 TEXT: Final = 8
 MORE: Final = 10
 DAY: Final = 86_400_000_000
+_BUCKETS: Final = 0x3FFF_FFFF
+"""A bucket fits into four bytes."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_NUMBERS: Final = MappingProxyType({kind.value: zlib.crc32(kind.encode()) for kind in MERGED})
+_NUMBERS: Final = MappingProxyType({kind.value: number for number, kind in enumerate(MERGED, 1)})
 DECISIONS: Final = _NUMBERS[FactKind.DECISION]
 KIND_OF: Final = MappingProxyType({number: kind for kind, number in _NUMBERS.items()})
 _NEWEST_ONLY: Final = frozenset({Merging.REGISTER, Merging.STEPS})
@@ -67,7 +69,7 @@ def to_instant(micros: int) -> datetime:
 
 def make_bucket(section: int, key: str, *, void: bool) -> int:
     """Return the bucket of the statements, or of the retractions, of a key."""
-    return zlib.crc32(key.encode(), section) * 2 + void
+    return (zlib.crc32(key.encode(), section) & _BUCKETS) * 2 + void
 
 
 def fact_rows(source: EventFacts, number: int, first: int) -> list[FactRow]:

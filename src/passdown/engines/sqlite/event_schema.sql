@@ -53,9 +53,10 @@ CREATE TABLE holds (
     PRIMARY KEY (file, source)
 ) WITHOUT ROWID;
 
--- What an event states (`value`) or takes back (no value), and when that was said. `more` is what a fact
--- says besides its text, such as its origin. `bucket` is a short hash of section, key, and whether the row
--- takes the fact back. `state` is 0: does not count, 1: holds, 2: its event is retracted.
+-- What an event states (`value`; empty bytes if it is the same as `key`) or takes back (no value), and when
+-- that was said. `more` is what a fact says besides its text, such as its origin. `bucket` is a short hash of
+-- section, key, and whether the row takes the fact back. `state` is 0: does not count, 1: holds, 2: its event
+-- is retracted.
 CREATE TABLE facts (
     id INTEGER PRIMARY KEY,
     source INTEGER NOT NULL,
