@@ -1,0 +1,27 @@
+"""Events are put away by one writer: git never conflicts in our files, and nothing is ever lost (C127)."""
+
+import pytest
+
+from tests.proof import proof_count
+from tests.proofs.clones.conftest import Make
+from tests.proofs.clones.world import World, Writers, play
+from tests.proofs.conftest import Figures, Tell
+
+STEPS = proof_count(fast=20, ci=50, long=200)
+SEEDS = range(proof_count(fast=1, ci=1, long=3))
+
+
+@pytest.mark.proof
+@pytest.mark.requirement("C127", "C22", "C125")
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("writers", Writers)
+def test_clones_never_conflict_and_lose_nothing(
+    make: Make, writers: Writers, seed: int, tell: Tell, figures: Figures
+) -> None:
+    world = make(World, writers, seed)
+
+    play(world, STEPS)
+
+    assert world.written
+    tell(STEPS)
+    figures(f"{writers}, seed {seed}, {STEPS} steps", world.count())
