@@ -14,11 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from bench.projects import Size, fill_coordination
-from bench.sessions import Sessions, run_host
-
 from bench.budgets import BUDGETS, Budget
+from bench.projects import Size, fill_coordination
 from bench.rows import Row
+from bench.sessions import Sessions, run_host
 from bench.start_up import make_environment
 from bench.year_clones import OWN, git, make_clone, remove
 from bench.year_days import Year
@@ -232,6 +231,8 @@ def _weigh(clone: Clone, folder: Path) -> Iterator[Row]:
     singles = _count_singles(clone.root)
     most = clone.year.events_a_day + OPEN
     budget = BUDGETS["year"]["tracked single files"]
+    yield _size(clone, "events", float(clone.year.events_a_day * clone.year.days), "")
+    yield _size(clone, "sessions", float(clone.year.agents * clone.year.days), "")
     yield _size(clone, "tracked single files", float(singles), "files", singles / most, budget)
     git(clone.root, "repack", "-adq")
     copied = folder / "copied"

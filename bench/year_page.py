@@ -62,8 +62,8 @@ def _cell(row: dict[str, Any] | None) -> str:
     if row is None:
         return ""
     value, unit = float(row["value"]), str(row["unit"])
-    number = f"{value:,.0f}" if value >= _WHOLE or unit == "files" else f"{value:.1f}"
-    return f"{number} {unit}" if unit not in {"P", "ms", "files"} else number
+    number = f"{value:,.0f}" if value >= _WHOLE or unit in {"files", ""} else f"{value:.1f}"
+    return f"{number} {unit}" if unit not in {"P", "ms", "files", ""} else number
 
 
 def main() -> None:
