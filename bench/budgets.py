@@ -102,6 +102,13 @@ BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = MappingProxyType(
             "ripgrep, to selective": Budget(aim=100, allowed=60, at_least=True),
             "one more event, to 5 ms": Budget(aim=1, allowed=3),
         },
+        "year": {
+            "to day 1": Budget(aim=1.3, allowed=2, limited_by="a busy machine, or more that is read"),
+            "git": Budget(aim=1.5, allowed=2.5, limited_by="records of sessions, a file each"),
+            "git, more ms": Budget(aim=1, allowed=3, limited_by="records of sessions, a file each"),
+            "tracked single files": Budget(aim=1, allowed=1),
+            "made and measured": Budget(aim=1, allowed=1.5),
+        },
         "transcripts": {
             "per 100 KB": Budget(aim=1, allowed=2.5, limited_by="the JSON parser alone takes 1.0 of it"),
         },

@@ -1,9 +1,9 @@
 """Measure, and print a table of ratios with their trend against the recorded ones.
 
     bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [sessions] [coordination] [search]
-              [transcripts] [--ci] [--json FILE] [--save] [--strict]
+              [transcripts] [year] [--ci] [--json FILE] [--save] [--strict]
 
-With --ci logs, commits, sessions, coordination and search are smaller; .ci/nightly measures them whole.
+With --ci logs, commits, sessions, coordination, search and the year are smaller; .ci/nightly measures them whole.
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run. A busy
 machine moves them, too: a run fails when a size misses its budget, and for a time only with --strict.
 """
@@ -29,6 +29,7 @@ from bench.sessions import measure_sessions
 from bench.start_up import measure_start_up
 from bench.transcripts import measure_transcripts
 from bench.verbs import measure_verbs
+from bench.year import SMALL, measure_year
 
 PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
     {
@@ -42,6 +43,7 @@ PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
         "coordination": measure_coordination,
         "search": measure_search,
         "transcripts": measure_transcripts,
+        "year": measure_year,
     }
 )
 _PARTS_OF_CI: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
@@ -51,6 +53,7 @@ _PARTS_OF_CI: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
         "coordination": partial(measure_coordination, CI),
         "search": partial(measure_search, CI_COUNT),
         "sessions": partial(measure_sessions, 3, CI_SIZE),
+        "year": partial(measure_year, SMALL),
     }
 )
 RESULTS: Final = Path(__file__).resolve().parent / "results" / "ratios.json"

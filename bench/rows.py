@@ -9,7 +9,7 @@ from typing import Final
 from bench.budgets import Budget
 from passdown.records import as_dict, record
 
-_UNITS_OF_TIME: Final = frozenset({"µs", "ms", "s", "/s"})
+_UNITS_OF_TIME: Final = frozenset({"µs", "ms", "s", "/s", "P"})
 
 
 @record

@@ -271,6 +271,7 @@ _PARTS: Final = (
         "tests/e2e/sessions/test_two_clones.py",
         "tests/e2e/sessions/test_two_machines.py",
     ),
+    _prove("months", 20, "three clones over months, 2,400 steps", "tests/proofs/clones"),
     _prove("formats", 60, "10,000 to 20,000 documents of each format", "tests/formats", "tests/hosts"),
     _prove("units", 120, "properties of units, 5,000 examples each", "tests/unit", "tests/conformance"),
     Part(
@@ -294,7 +295,8 @@ _PARTS: Final = (
     ),
     Part("fuzz-long", "1,000,000 executions of each target", ("fuzz/run", "long"), 600),
     _measure("coordination", 15, "1, 8 and 32 workers, a board of 1,000,000 tasks"),
-    Part("bench-full", "all measurements at their full size", ("bench/run",), 30),
+    _measure("year", 60, "1.8 million events of 50 agents in a year"),
+    Part("bench-full", "all measurements at their full size", ("bench/run",), 90),
 )
 """Minutes are rounded up from bench/results/nightly.json; a part that it does not have is estimated."""
 

@@ -1,0 +1,1 @@
+"""Clones of one repository over months: who puts events away, and what git makes of it."""
