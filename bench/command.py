@@ -3,7 +3,7 @@
     bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [sessions] [coordination] [search]
               [transcripts] [year] [--ci] [--json FILE] [--save] [--strict]
 
-With --ci logs, commits, sessions, coordination, search and the year are smaller; .ci/nightly measures them whole.
+With --ci logs, commits, sessions, coordination, search and the year are smaller; .ci/nightly has all of it.
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run. A busy
 machine moves them, too: a run fails when a size misses its budget, and for a time only with --strict.
 """
