@@ -27,7 +27,7 @@ class Size(NamedTuple):
     tasks: int
     reservations: int
     are_away: bool = True
-    """Whether the journals of ended sessions are put away, or lie beside those of running ones."""
+    """Whether the journals of ended sessions are archived, or lie beside those of running ones."""
 
 
 SMALL: Final = Size("day 1", 5, 100, 10, 10)

@@ -1,7 +1,7 @@
 """Clones in which agents have worked for a number of days, made quickly: history, files, journals, caches.
 
 Days that are long closed are made as the job leaves them: their sessions' commits, and then the commit in
-which the rollup takes the place of the single files. The last days are put away by the command, a run a day.
+which the rollup takes the place of the single files. The last days are archived by the command, a run a day.
 """
 
 import os
@@ -26,7 +26,7 @@ OWN: Final = "src"
 OWN_FILES: Final = 20_000
 """How many files of their own the owners of the repository track."""
 MANY: Final = 2_000
-"""While more events are single files, the job puts away all days that are over, and leaves no copies."""
+"""While more events are single files, the job archives all days that are over, and leaves no copies."""
 DAYS_OF_COPIES: Final = 38
 """How old the oldest copy of an event is where a week has fewer."""
 

@@ -61,7 +61,7 @@ OLD_LEDGERS = "thoughts/ledgers"
 
 JOURNALS = "journal"
 ENDED = "ended"
-"""Holds the journals that were put away, by year and month; below the folder of journals."""
+"""Holds the journals that were archived, by year and month; below the folder of journals."""
 CACHE = "cache"
 ENDED_INDEX = "ended.sqlite"
 """By what these journals are found; below the cache."""

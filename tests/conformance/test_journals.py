@@ -16,7 +16,7 @@ from passdown.testing.memory.journals import MemoryJournals
 
 
 def open_in(folder: Path, operations: write.FileOperations = write.HERE) -> FileJournals:
-    """Make journals in two folders that need not exist, with an index of those that were put away."""
+    """Make journals in two folders that need not exist, with an index of those that were archived."""
     folders = [str(folder / "git" / "journal"), str(folder / "checkout" / "journal")]
     index = str(folder / "ended.sqlite")
     return FileJournals(

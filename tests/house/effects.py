@@ -27,8 +27,9 @@ WRITERS = MappingProxyType(
         "engines/files/write.py": frozenset({"write", "move"}),
         "engines/files/archive.py": frozenset({"move"}),
         "engines/files/displaced.py": frozenset({"move"}),  # displaced files, once they were read
+        "engines/files/locks.py": frozenset({"move"}),  # lock files that nobody holds
         "engines/sqlite/database.py": frozenset({"move"}),  # discards a damaged cache
-        "engines/scratch.py": frozenset({"write", "move"}),  # a folder for a measurement, outside of projects
+        "engines/scratch.py": frozenset({"write", "move"}),  # a folder outside of projects
     }
 )
 _OS_WRITES = words(
@@ -56,6 +57,7 @@ READING_EXCEPTIONS = MappingProxyType(
         "faces/hooks/quick.py": frozenset({"os.open"}),
         # SQLite opens its own files; `wiring/caches.py` looks at their paths first.
         "engines/sqlite/database.py": frozenset({"sqlite3.connect"}),
+        "engines/sqlite/event_copy.py": frozenset({"sqlite3.connect"}),
         # Looks for programs in the user's PATH; opens nothing.
         "engines/programs.py": frozenset({"shutil.which"}),
         "engines/user_folders.py": frozenset({"shutil.which"}),

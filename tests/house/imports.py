@@ -81,7 +81,7 @@ MAY_IMPORT = MappingProxyType(
 EXTRA_IMPORTS = MappingProxyType(
     {f"faces/hooks/{name}.py": frozenset({"engines"}) for name in ("quick", "hook_log", "opt_in_notice")}
 )
-SHARED_ENGINES = frozenset({"coordination", "files", "patience", "system"})
+SHARED_ENGINES = frozenset({"coordination", "files", "patience", "scratch", "system"})
 
 
 def rule_import_direction(module: Module) -> Iterator[Finding]:

@@ -62,7 +62,7 @@ def live_names(folder: Path) -> set[str]:
 
 
 def ended_journals(folder: Path) -> Mapping[str, bytes]:
-    """Return the journals that were put away, by session."""
+    """Return the journals that were archived, by session."""
     return {path.stem: path.read_bytes() for path in (folder / JOURNALS).glob("ended/*/*.jsonl")}
 
 

@@ -1,4 +1,4 @@
-"""A temporary folder for a measurement, outside of every project."""
+"""A temporary folder outside of every project."""
 
 import tempfile
 from collections.abc import Generator

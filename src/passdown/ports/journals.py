@@ -36,10 +36,10 @@ class Journals(Protocol):
     def mentioning(self, scope: Scope, *texts: str, keys: Iterable[str] | None = None) -> Sequence[str]:
         """Return the sessions whose journal contains one of these texts in JSON form, sorted.
 
-        No line is parsed, so a journal that does not match costs next to nothing. One that was put away is
+        No line is parsed, so a journal that does not match costs next to nothing. One that was archived is
         found by its keys (`core.sessions.journal_keys`): one of these, or of the texts if there are none.
         Its other texts are not searched, and the keys are only
-        made if a journal was put away. More sessions may be named than are meant, but no fewer.
+        made if a journal was archived. More sessions may be named than are meant, but no fewer.
         """
         ...
 
@@ -83,7 +83,7 @@ class Journals(Protocol):
 
 @record
 class EndedJournal:
-    """What an index knows of a journal that was put away."""
+    """What an index knows of a journal that was archived."""
 
     folder: Annotated[str, "The year and month of its folder."]
     name: Annotated[str, "The name of its file."]
@@ -92,7 +92,7 @@ class EndedJournal:
 
 
 class EndedIndex(Protocol):
-    """Which journals were put away, and by what they are found (C129).
+    """Which journals were archived, and by what they are found (C129).
 
     It may be lost at any time; a journal that it does not know is read instead.
     """
@@ -122,7 +122,7 @@ class EndedIndex(Protocol):
         ...
 
     def forget(self, name: str) -> None:
-        """Forget a journal that is no longer put away."""
+        """Forget a journal that is no longer archived."""
         ...
 
     def note_complete(self, folder: str, mark: int) -> None:

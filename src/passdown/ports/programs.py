@@ -1,7 +1,9 @@
-"""What services need from other programs: to find and run them."""
+"""What services need from other programs: to find and run them, and whether a process still runs."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
+
+from passdown.core.sessions.session_facts import HostProcess
 
 NOT_STARTED: Final = -1001
 TIMED_OUT: Final = -1002
@@ -36,4 +38,16 @@ class Programs(Protocol):
         started, or was stopped, the result is not done and its text is the reason. A long output loses its
         middle.
         """
+        ...
+
+
+class Processes(Protocol):
+    """The processes of this machine."""
+
+    def find_host(self) -> HostProcess:
+        """Return the process that started us and lives as long as its agent; empty if unknown."""
+        ...
+
+    def is_alive(self, process: HostProcess) -> bool | None:
+        """Return whether this process, and not another one with its number, is running; None if unknown."""
         ...

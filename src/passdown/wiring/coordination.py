@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from passdown.engines.sqlite.engine_clock import ClockRow
     from passdown.engines.sqlite.reservation_copy import ReservationCopy
     from passdown.ports.coordination import Coordination
-    from passdown.ports.process import Processes
+    from passdown.ports.programs import Processes
     from passdown.services.workspace.workspaces import Workspace
     from passdown.settings import Settings
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # everything built here is loaded on demand
     from passdown.ports.index import Index
     from passdown.ports.journals import EndedIndex, Journals
     from passdown.ports.locks import Locks
-    from passdown.ports.process import Processes
+    from passdown.ports.programs import Processes
     from passdown.ports.repository import Repository
     from passdown.ports.tracker import Tracker
     from passdown.ports.tracking import Tracking

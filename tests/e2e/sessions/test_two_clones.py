@@ -9,7 +9,7 @@ import pytest
 from passdown.core.formats.archives import archive_file_name
 from passdown.services.sessions import archives
 from tests.proof import proof_count
-from tests.support.clones import ATTRIBUTES, VIEW, Clone, ConflictError, exchange, make_clones, play
+from tests.support.clones.working import ATTRIBUTES, VIEW, Clone, ConflictError, exchange, make_clones, play
 
 POLICIES = ("integration", "always")
 

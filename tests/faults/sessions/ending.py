@@ -79,7 +79,7 @@ class Racer:
             self.say(session, kind, self.make_key())
 
     def put_away(self) -> None:
-        """Put away some journals that have ended."""
+        """Archive some journals that have ended."""
         live = [*self.journals.sessions(Scope.LIVE)]
         for session in self.chance.sample(live, min(len(live), 6)):
             last = self.journals.last(session)
@@ -159,7 +159,7 @@ def main(folder: Path, rounds: int, seed: int) -> None:
             for end in PARTS:
                 (folder / f"ended.sqlite{end}").unlink(missing_ok=True)
     ended = len([*(folder / "journal").glob("ended/*/*")])
-    print(f"{checked} lines, {ended} put away", file=sys.stderr)
+    print(f"{checked} lines, {ended} archived", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from passdown.settings import Settings
 from tests.faults.sessions.test_commit_kills import PYTHON_CALLS
 from tests.faults.sessions.test_write_faults import strace
 from tests.proof import LEVEL, Level
-from tests.support.archivers import Archiver, make_clones
+from tests.support.clones.archivers import Archiver, make_clones
 from tests.support.projects import open_checkout
 
 __all__ = ["strace"]

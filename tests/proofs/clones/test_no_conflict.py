@@ -1,4 +1,4 @@
-"""Events are put away by one writer: git never conflicts in our files, and nothing is ever lost (C127)."""
+"""Events are archived by one writer: git never conflicts in our files, and nothing is ever lost (C127)."""
 
 from datetime import timedelta
 

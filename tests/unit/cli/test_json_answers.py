@@ -34,8 +34,8 @@ VARYING: Final = frozenset({"age", "expires", "left", "sent"})
 """Numbers that depend on the moment: the engine has a clock of its own."""
 PROGRAM: Final = re.compile(r"(?<=\")[^\"]*passdown hook")
 """Where the program is installed."""
-SILENT: Final = frozenset({"guard install", "guard uninstall", "help", "task export"})
-"""Commands without `--json`."""
+SILENT: Final = frozenset({"completion", "guard install", "guard uninstall", "help", "task export", "try"})
+"""Commands without `--json`, and `try`, which runs processes of its own at the real time."""
 TASKS: Final = '{"id": "t-9", "title": "Document the store"}\n'
 TRANSCRIPT: Final = '{"type": "user", "message": {"role": "user", "content": "Add a login page"}}\n'
 UPDATE: Final = '{"id": "t-3", "action": "update", "notes": "good"}'
@@ -191,6 +191,9 @@ passdown check
 passdown archive
 passdown archive verify
 passdown archive clean --older 0d --yes
+passdown archive run --dry-run
+passdown archive run --yes
+passdown archive resolve
 passdown migrate
 passdown pause
 passdown unpause

@@ -20,6 +20,7 @@ LOOKING: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "brief": (),
         "certify": (),
         "check": (),
+        "completion": ("bash",),
         "checkpoint show": (),
         "context check": (),
         "context recall": (),
@@ -72,7 +73,8 @@ LOOKING: Mapping[str, tuple[str, ...]] = MappingProxyType(
 WORKING = frozenset(
     {
         *("answer", "ask", "decide", "done", "goal", "next", "note", "now", "retract", "rule-out", "tell"),
-        *("archive clean", "checkpoint fail", "checkpoint resume", "checkpoint start", "checkpoint validate"),
+        *("archive clean", "archive resolve", "archive run", "try"),
+        *("checkpoint fail", "checkpoint resume", "checkpoint start", "checkpoint validate"),
         *("claim", "close", "context save", "end", "event retract", "feedback dismiss", "gate fail"),
         *("gate pass", "gate run", "guard install", "guard uninstall", "handoff accept", "handoff create"),
         *("handoff decline", "handoff offer", "handoff resume", "handoff withdraw", "heartbeat", "init"),

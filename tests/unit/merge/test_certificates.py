@@ -284,8 +284,7 @@ def test_two_lines_of_one_number_are_both_known() -> None:
     class Doubled(MemoryJournals):
         def read(self, session: str) -> Sequence[JournalLine]:
             lines = super().read(session)
-            twin = replace(lines[-1], fact=lines[-1].fact._replace(text="No network"))
-            return [*lines, twin] if lines else lines
+            return [*lines, *(replace(one, fact=one.fact._replace(text="No network")) for one in lines[-1:])]
 
     place = make_place(Doubled())
     account = place.start()

@@ -1,4 +1,4 @@
-"""Journals on disk that were put away, where not all of it works: no index, no renaming, damaged lines."""
+"""Journals on disk that were archived, where not all of it works: no index, no renaming, damaged lines."""
 
 import errno
 import os

@@ -24,7 +24,7 @@ def test_what_cannot_be_written_halts_no_command(
     done = command("end", "--session", "one")
 
     assert done.code == 0
-    assert done.err.startswith("passdown: could not write ")
+    assert done.err.startswith("passdown: could not ")
     assert "hint: A part of the path is a file and not a folder" in done.err
     assert len(list((command.folder / EVENTS).rglob("*.md"))) == 2
     assert command("start", "--session", "two").code == 0

@@ -15,7 +15,7 @@ from passdown.records import record
 from passdown.services.log import archive_conflicts, archive_runs, event_archive
 from passdown.services.log.archive_runs import Writing
 from passdown.services.log.archive_writers import (
-    Writer,
+    ArchiveWriter,
     are_tracked,
     choose,
     find_branch_refusal,
@@ -58,7 +58,7 @@ class ArchiveReport:
 
 
 @record
-class RunRequest:
+class ArchivingRequest:
     """What to archive."""
 
     is_dry_run: Annotated[bool, "Whether to change nothing."] = False
@@ -133,7 +133,7 @@ def verify(caller: Caller, _: None) -> ArchiveReport:
 # --- runs ---------------------------------------------------------------------------------------------
 
 
-def run(caller: Caller, request: RunRequest) -> ArchiveRun:
+def run(caller: Caller, request: ArchivingRequest) -> ArchiveRun:
     """Archive everything that is due, in one commit; refuse where another clone may do the same.
 
     Where git does not track events, there is no commit and nobody else.
@@ -164,7 +164,7 @@ def run(caller: Caller, request: RunRequest) -> ArchiveRun:
     return describe(ArchiveRun, done, is_dry_run=False, commit=done.committed, **shown)
 
 
-def _require_writer(workspace: Workspace) -> Writer:
+def _require_writer(workspace: Workspace) -> ArchiveWriter:
     """Return what this clone may do; raise a PassdownError if it may not archive."""
     writer = read_writer(workspace)
     refused = find_branch_refusal(workspace) or find_refusal(writer)

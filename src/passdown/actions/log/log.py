@@ -1,7 +1,8 @@
 """List the events of all checkouts of a project."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from datetime import date
+from typing import Annotated, NamedTuple
 
 from passdown.actions.answers import Form
 from passdown.actions.callers import Caller, ask
@@ -10,6 +11,7 @@ from passdown.ports.index import EVERY, EventFilter, EventLocation
 from passdown.records import record
 from passdown.services.log.history import (
     FoundEvent,
+    LogPart,
     find_different_days,
     join_logs,
     label,
@@ -100,12 +102,8 @@ def _find(caller: Caller, request: LogRequest) -> _Found:
     since = read_since(request.since, caller.workspace.clock.now())
     wanted = EventFilter(request.agent, request.branch, request.type, since)
     limit = EVERY if request.limit is None else request.limit
-    step = caller.around.progress
     logs = open_logs(caller)
-    parts = [
-        ask(lambda there, _: read_part(there.workspace, wanted, limit, step), log.caller, None).result
-        for log in logs
-    ]
+    parts = [ask(_read_newest, log.caller, _Newest(wanted, limit)).result for log in logs]
     shown = list(join_logs([part.newest for part in parts]))[:limit]
     count = parts[0].total
     if request.limit is None:
@@ -113,14 +111,31 @@ def _find(caller: Caller, request: LogRequest) -> _Found:
     elif len(logs) > 1:
         names = [seen.place.rank.hash for seen in shown]
         shown = list(join_logs([ask(_look_up, log.caller, names).result for log in logs]))
-        days = find_different_days(parts)
-        listed = [
-            ask(lambda there, _: list_days(there.workspace, wanted, days), log.caller, None).result
-            for log in logs
-        ]
+        different = _Days(wanted, find_different_days(parts))
+        listed = [ask(_list_days, log.caller, different).result for log in logs]
         count += len({place.rank.hash for places in listed for place in places}) - len(listed[0])
     sources = [log.read(part.newest) for log, part in zip(logs, parts, strict=True)]
     return _Found(sources=sources, shown=shown, earlier=count - len(shown))
+
+
+class _Newest(NamedTuple):
+    wanted: EventFilter
+    limit: int
+
+
+def _read_newest(caller: Caller, request: _Newest) -> LogPart:
+    """Return the newest events that a checkout has and that match."""
+    return read_part(caller.workspace, request.wanted, request.limit, caller.around.progress)
+
+
+class _Days(NamedTuple):
+    wanted: EventFilter
+    days: frozenset[date]
+
+
+def _list_days(caller: Caller, request: _Days) -> Sequence[EventLocation]:
+    """Return the events of some days that a checkout has and that match."""
+    return list_days(caller.workspace, request.wanted, request.days)
 
 
 def _look_up(caller: Caller, names: Sequence[str]) -> list[EventLocation]:

@@ -93,7 +93,7 @@ def commit_waiting(caller: Caller, triggers: "Sequence[CommitTrigger]") -> str |
 
 
 def put_away_ended(caller: Caller) -> None:
-    """Put away a portion of the journals of ended sessions, if there are many (C129)."""
+    """Archive a portion of the journals of ended sessions, if there are many (C129)."""
     if len(caller.workspace.journals.sessions(Scope.LIVE)) > KEPT_LIVE:
         from passdown.services.sessions import ended_sessions  # usually there are few journals
 

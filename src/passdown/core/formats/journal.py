@@ -40,9 +40,9 @@ class Scope(StrEnum):
     LIVE = "live"
     """Those of sessions that run, that still need something, or that ended lately."""
     ALL = "all"
-    """Also those of ended sessions that were put away (C129).
+    """Also those of ended sessions that were archived (C129).
 
-    Whoever decides whether something was already done must ask for all: otherwise it is done again.
+    A caller that decides whether something was already done must ask for all: otherwise it is done again.
     """
 
 

@@ -1,4 +1,4 @@
-"""Which files of events a run puts away: moved to the archive, removed from it, or removed at once (C127)."""
+"""Which files of events a run archives: moved to the archive, removed from it, or removed at once (C127)."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -23,7 +23,6 @@ class RunRules(NamedTuple):
 
     today: date
     retention_days: int
-    copy_days: int = COPY_DAYS
     is_early: bool = False
     """Whether many files are a reason not to wait."""
     most: int | None = None
@@ -39,7 +38,7 @@ class RunChoice(NamedTuple):
 
 
 def choose_files(files: Sequence[TrackedEvent], rules: RunRules) -> RunChoice:
-    """Choose what to put away.
+    """Choose what to archive.
 
     1. Single files of days longer ago than the retention move to the archive.
     2. Copies of days longer ago than the archive keeps them are removed.
@@ -48,7 +47,7 @@ def choose_files(files: Sequence[TrackedEvent], rules: RunRules) -> RunChoice:
     """
     ordered = sorted(files)
     due = rules.today - timedelta(days=rules.retention_days)
-    old = rules.today - timedelta(days=rules.copy_days)
+    old = rules.today - timedelta(days=COPY_DAYS)
     moved = [one for one in ordered if not one.is_copy and one.day < due][: rules.most]  # 1
     removed = [one for one in ordered if one.is_copy and one.day < old][: rules.most]  # 2
     if rules.is_early and len(ordered) - len(removed) > MANY_FILES:  # 3

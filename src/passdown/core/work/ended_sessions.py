@@ -1,4 +1,4 @@
-"""Decide whether the journal of an ended session may be put away (C129)."""
+"""Decide whether the journal of an ended session may be archived (C129)."""
 
 from collections.abc import Sequence
 

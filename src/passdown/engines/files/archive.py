@@ -204,14 +204,8 @@ def _link(here: OpenFolder, there: OpenFolder, name: str) -> bool:
     try:
         if not stat.S_ISREG(here.status(name).st_mode):
             return False
-        os.link(
-            here.at(name),
-            there.at(name),
-            src_dir_fd=here.handle,
-            dst_dir_fd=there.handle,
-            follow_symlinks=False,
-        )
-    except (OSError, NotImplementedError):
+        write.link(here.at(name), there.at(name), src_dir_fd=here.handle, dst_dir_fd=there.handle)
+    except OSError:
         return False
     return True
 

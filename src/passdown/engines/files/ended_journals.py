@@ -1,4 +1,4 @@
-"""The journals of ended sessions that were put away: in `ended/<year-month>/`, and found by an index (C129).
+"""The journals of ended sessions that were archived: in `ended/<year-month>/`, and found by an index (C129).
 
 The index is only a shortcut. A journal that it does not know, or knows with another size, is read.
 """
@@ -71,7 +71,7 @@ class EndedJournals:
         return self._folders.get(path)
 
     def find(self, name: str) -> str:
-        """Return the folder that holds a journal; empty if it was not put away."""
+        """Return the folder that holds a journal; empty if it was not archived."""
         for month in self._months():
             path = os.path.join(self._top, month)
             with suppress(OSError):
@@ -91,7 +91,7 @@ class EndedJournals:
     # --- looking up -----------------------------------------------------------------------------------
 
     def names(self) -> Collection[str]:
-        """Return the names of all journals that were put away."""
+        """Return the names of all journals that were archived."""
         return [name for month in self._months() for name, _ in self._list(month)]
 
     def mentioning(self, texts: Collection[str], keys: Iterable[str]) -> Collection[str]:
@@ -189,7 +189,7 @@ class EndedJournals:
             return None
         return _describe(month, name, data)
 
-    # --- putting away ---------------------------------------------------------------------------------
+    # --- archiving ------------------------------------------------------------------------------------
 
     def prepare(self, name: str, data: bytes) -> str:
         """Return the folder for a journal with this content; empty if it must stay where it is.
@@ -210,7 +210,7 @@ class EndedJournals:
     def put(self, name: str, month: str) -> bool:
         """Rename a live journal that was prepared; return whether that worked."""
         place, index = os.path.join(self._top, month), self._index
-        with suppress(StorageError):  # where nothing can be renamed, nothing is put away
+        with suppress(StorageError):  # where nothing can be renamed, nothing is archived
             write.make_folder(place, operations=self._ways, root=self._root)
             mark = self._mark(month)
             write.move(self._path(name), os.path.join(place, name), operations=self._ways, root=self._root)
@@ -221,7 +221,7 @@ class EndedJournals:
         return False
 
     def take_back(self, name: str) -> None:
-        """Make a journal live again that was put away, before it grows."""
+        """Make a journal live again that was archived, before it grows."""
         place = self.find(name)
         if place and not os.path.lexists(self._path(name)):
             # Another process may be faster; if it cannot be renamed, new lines go to another folder.

@@ -1,7 +1,7 @@
 """The `Journals` of a project, in git's own folder: safe from `git clean` and removed worktrees (C58).
 
 If that folder cannot be written, as in a sandbox, the journal is written to the checkout; readers merge both.
-The journals of ended sessions are put away in a folder of their own, and come back before they grow (C129).
+The journals of ended sessions are archived in a folder of their own, and come back before they grow (C129).
 """
 
 import os
@@ -34,7 +34,7 @@ _END: Final = 524_288
 """How many bytes at its end are read to find the highest number."""
 
 _TRIES: Final = 8
-"""How often a journal that grows is brought back if it is put away again at the same moment."""
+"""How often a journal that grows is brought back if it is archived again at the same moment."""
 
 _SEEN: Final = 64
 """How many bytes are compared to check that a journal still has the same beginning."""
@@ -79,7 +79,7 @@ class FileJournals:
         No link is followed below the root that contains a folder; a folder in none of the roots is its own
         root. A file for which `is_ignored(folder, name)` holds is treated as missing, and not written.
 
-        Ended journals are put away below the first folder; `open_index` opens their index, if it can be used.
+        Ended journals are archived below the first folder; `open_index` opens their index, if it can be used.
         """
         self._folders = tuple(folders)
         self._is_ignored = is_ignored
@@ -120,7 +120,7 @@ class FileJournals:
         return joined
 
     def _read_parts(self, session: str) -> tuple[_Part, ...]:
-        """Read a journal in all folders; what was put away is only looked for if its beginning is missing."""
+        """Read a journal in all folders; what was archived is only looked for if its beginning is missing."""
         name, folders = f"{session}{SUFFIX}", self._folders_of(session)
         parts = [self._read_on(folder, name) for folder in folders]
         if folders and not any(_begins(part.lines) for part in parts):
@@ -135,7 +135,7 @@ class FileJournals:
         return known.get(path) if known else self._ended.folder(path)
 
     def _places_of(self, session: str) -> Sequence[str]:
-        """Return the folders that may hold a journal: those of live ones, or else where it was put away."""
+        """Return the folders that may hold a journal: those of live ones, or else where it was archived."""
         name, folders = f"{session}{SUFFIX}", self._folders_of(session)
         if not folders or self._is_live(name):
             return folders
@@ -240,13 +240,13 @@ class FileJournals:
         for _ in range(_TRIES):
             self._take_back(session)
             with self._locked(session, wait) as held:
-                if not self._is_away(session):  # otherwise it was put away before we had its lock
+                if not self._is_away(session):  # otherwise it was archived before we had its lock
                     return self._extend_locked(session, make, held, alone=alone, durable=durable)
         with self._locked(session, wait) as held:  # it cannot be brought back here
             return self._extend_locked(session, make, held, alone=alone, durable=durable)
 
     def _take_back(self, session: str) -> None:
-        """Bring a journal back that was put away, before it grows."""
+        """Bring a journal back that was archived, before it grows."""
         if self._is_away(session):
             self._ended.take_back(f"{session}{SUFFIX}")
 
@@ -393,9 +393,9 @@ def _read_last(folder: OpenFolder, name: str) -> JournalLine | None:
     # A first line that was cut off is incomplete, and is skipped like a damaged one.
     found = next(read_lines(end, last_first=True), None)
     is_all = len(end) < _TAIL
-    return (
-        found if found or is_all else next(read_lines(folder.read(name, read.JOURNAL), last_first=True), None)
-    )
+    if found or is_all:
+        return found
+    return next(read_lines(folder.read(name, read.JOURNAL), last_first=True), None)
 
 
 def _encode(line: JournalLine) -> bytes:

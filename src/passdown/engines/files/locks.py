@@ -150,7 +150,7 @@ class FileLocks:
         return sum(self._delete(name.removesuffix(suffix)) for name in names[:MOST])
 
     def _delete(self, name: str) -> bool:
-        """Delete a file while we hold its lock: whoever opened it meanwhile finds that it is gone."""
+        """Delete a file while we hold its lock: a process that opened it meanwhile finds that it is gone."""
         with suppress(OSError), self.held(name, 0.0) as is_held:
             if is_held and self._held:
                 os.unlink(self._path(name))

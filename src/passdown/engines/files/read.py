@@ -59,6 +59,7 @@ HAS_HANDLES: Final = bool(
 _HINTS: Final = MappingProxyType(
     {
         errno.ELOOP: "Passdown does not follow links inside a project: put a real file or folder there.",
+        errno.ENOTDIR: "A part of the path is a file and not a folder: move it away.",
         errno.EINVAL: "It is a folder, FIFO or device; name a regular file.",
         errno.EFBIG: "Move it away, or split it.",
     }

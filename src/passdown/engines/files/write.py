@@ -384,6 +384,19 @@ def make_private(path: FilePath) -> None:
         os.close(os.open(path, os.O_WRONLY | _NEW, _LOCAL_MODE))
 
 
+def link(
+    path: FilePath, to: FilePath, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
+) -> None:
+    """Give a complete file a second name; raise an OSError if that is taken, or impossible here.
+
+    The name is durable once its folder is synced.
+    """
+    try:
+        os.link(path, to, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd, follow_symlinks=False)
+    except NotImplementedError as error:
+        raise OSError(errno.ENOSYS, "this system cannot link files that way") from error
+
+
 def sync_folder(folder: OpenFolder, *, operations: FileOperations = HERE) -> None:
     """Make the names in a folder durable, so that removed files stay removed."""
     with reporting(folder.path):

@@ -4,7 +4,7 @@ import os
 import sqlite3
 from contextlib import closing
 
-from passdown.engines.files.write import make_private
+from passdown.engines.files.write import link, make_private
 from passdown.engines.sqlite.database import discard_database, open_read_only
 from passdown.engines.sqlite.event_index import VERSION
 
@@ -31,7 +31,7 @@ def copy_index(path: str, to: str) -> bool:
                 return False
             known.backup(copy)
             copy.executescript(_AS_CHANGED)  # 1
-        os.link(made, to)  # 2
+        link(made, to)  # 2
     except (OSError, sqlite3.Error):  # 3
         return False
     finally:

@@ -194,7 +194,7 @@ class _BriefReader:
         )
 
     def _find_settled(self, facts: Iterable[Fact]) -> Sequence[Fact]:
-        """Return what journals retract and answer; of those put away, only what concerns these facts."""
+        """Return what journals retract and answer; of those archived, only what concerns these facts."""
         keys = (settled_key(identify(fact)) for fact in chain(facts, self._list_loops()))
         mentioning = self._workspace.journals.mentioning(Scope.ALL, *_SETTLING, keys=keys)
         return [fact for name in mentioning for fact in list_retractions(name, self._lines(name))]

@@ -19,7 +19,7 @@ from passdown.errors import StorageError
 from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import record, replace
 from passdown.services.log.archive_writers import (
-    Writer,
+    ArchiveWriter,
     find_branch_refusal,
     find_own_sessions,
     find_unasked_refusal,
@@ -73,7 +73,7 @@ class RunResult:
 # --- the plan -----------------------------------------------------------------------------------------
 
 
-def _plan_run(workspace: Workspace, writer: Writer, most: int | None) -> RunPlan:
+def _plan_run(workspace: Workspace, writer: ArchiveWriter, most: int | None) -> RunPlan:
     events = workspace.settings.events
     rules = RunRules(
         today=workspace.clock.now().date(),
@@ -84,7 +84,7 @@ def _plan_run(workspace: Workspace, writer: Writer, most: int | None) -> RunPlan
     return _plan(workspace, writer, lambda files: choose_files(files, rules))
 
 
-def _plan_cleaning(workspace: Workspace, writer: Writer, before: date) -> RunPlan:
+def _plan_cleaning(workspace: Workspace, writer: ArchiveWriter, before: date) -> RunPlan:
     def choose(files: Sequence[TrackedEvent]) -> RunChoice:
         return RunChoice((), tuple(one for one in sorted(files) if one.is_copy and one.day < before))
 
@@ -92,7 +92,7 @@ def _plan_cleaning(workspace: Workspace, writer: Writer, before: date) -> RunPla
 
 
 def _plan(
-    workspace: Workspace, writer: Writer, choose: Callable[[Sequence[TrackedEvent]], RunChoice]
+    workspace: Workspace, writer: ArchiveWriter, choose: Callable[[Sequence[TrackedEvent]], RunChoice]
 ) -> RunPlan:
     paths = workspace.settings.paths
     committed = workspace.repository.listing(paths.events, paths.event_archive)
@@ -183,7 +183,7 @@ class _Run:
         return self.judge(one, data)
 
     def judge(self, one: TrackedEvent, data: bytes) -> _Single | None:
-        """Return an event that may be put away; keep any other."""
+        """Return an event that may be archived; keep any other."""
         source = parse_event_facts(data, one.path.rpartition("/")[2])
         if source is None:
             self.keep(one.path, "cannot be read as an event")
@@ -223,14 +223,14 @@ def is_same(data: bytes, blob: str) -> bool:
 
 
 class Writing(NamedTuple):
-    """What to put away: everything that is due, or with `before` only copies from before a day."""
+    """What to archive: everything that is due, or with `before` only copies from before a day."""
 
     before: date | None = None
     most: int | None = None
 
 
 def archive_all(workspace: Workspace) -> tuple[ArchivedEvents, str]:
-    """Put away everything that is due, if this is the clone that archives; return why not otherwise."""
+    """Archive everything that is due, if this is the clone that archives; return why not otherwise."""
     writer = read_writer(workspace)
     refused = find_branch_refusal(workspace) or find_unasked_refusal(writer)
     if refused is not None:
@@ -240,7 +240,7 @@ def archive_all(workspace: Workspace) -> tuple[ArchivedEvents, str]:
 
 
 def archive_due(workspace: Workspace) -> ArchivedEvents | None:
-    """Put away some of what is due, if sessions do that in this checkout; the next one continues."""
+    """Archive some of what is due, if sessions do that in this checkout; the next one continues."""
     if not is_automatic(workspace) or find_branch_refusal(workspace) is not None:
         return None
     done = run(workspace, read_writer(workspace), Writing(most=AT_ONCE))
@@ -261,15 +261,15 @@ def find_failure(done: RunResult) -> str:
     return f"{found.reason}; {found.hint}" if isinstance(found, Skipped) and is_failed else ""
 
 
-def plan(workspace: Workspace, writer: Writer, wanted: Writing) -> RunPlan:
+def plan(workspace: Workspace, writer: ArchiveWriter, wanted: Writing) -> RunPlan:
     """Find out what a run would do; nothing is changed."""
     if wanted.before is not None:
         return _plan_cleaning(workspace, writer, wanted.before)
     return _plan_run(workspace, writer, wanted.most)
 
 
-def run(workspace: Workspace, writer: Writer, wanted: Writing) -> RunResult:
-    """Put away what is due; of several runs in a clone, one after the other does."""
+def run(workspace: Workspace, writer: ArchiveWriter, wanted: Writing) -> RunResult:
+    """Archive what is due; of several runs in a clone, one after the other does."""
     with workspace.locks.held(_LOCK, 0.0 if workspace.is_hook else _WAIT) as is_held:
         if not is_held:
             reason = "another process of this clone archives"
@@ -286,7 +286,7 @@ def _nothing(why: Skipped) -> RunResult:
 
 
 def carry_out(workspace: Workspace, plan: RunPlan) -> RunResult:
-    """Put away what was planned, and commit it.
+    """Archive what was planned, and commit it.
 
     1. Rollups of all events are written durably, and read again from disk.
     2. Single files move or are removed, and copies are removed, each only if a rollup holds its event.

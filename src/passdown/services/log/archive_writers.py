@@ -4,6 +4,7 @@ Git knows no renames: it guesses them from removed and added files. If two clone
 may pair that event with a different new one in each of them, and report a conflict.
 """
 
+import tomllib
 from datetime import date, timedelta
 from typing import Annotated, Final, NamedTuple, cast
 
@@ -26,7 +27,7 @@ _DECIDE: Final = (
 )
 
 
-class Writer(NamedTuple):
+class ArchiveWriter(NamedTuple):
     """Whether this clone may archive."""
 
     has_remote: bool
@@ -57,14 +58,14 @@ class DueRun:
     hint: Annotated[str | None, "What the user can do; None if there is nothing to do."]
 
 
-def read_writer(workspace: Workspace) -> Writer:
+def read_writer(workspace: Workspace) -> ArchiveWriter:
     """Find out whether this clone may archive; starts git.
 
     A clone is alone if it has no remote, or if it has the journal of every session whose event is in a single
     file. An event without a session may come from anywhere.
     """
     has_remote = workspace.archive_branch.has_remote()
-    return Writer(
+    return ArchiveWriter(
         has_remote=has_remote,
         is_alone=not has_remote or workspace.index.single_sessions() <= find_own_sessions(workspace),
         is_chosen=is_chosen(workspace),
@@ -95,8 +96,6 @@ def choose(workspace: Workspace, *, is_wanted: bool) -> None:
 
 
 def _is_agreed(workspace: Workspace) -> bool:
-    import tomllib  # asked only if something is due
-
     text = workspace.archive_branch.committed_text(FILE_NAME)
     try:
         table: object = tomllib.loads((text or b"").decode()).get("events", {})
@@ -113,7 +112,7 @@ def are_tracked(workspace: Workspace) -> bool:
 
 
 def find_branch_refusal(workspace: Workspace) -> Skipped | None:
-    """Return why nothing may be archived on this branch, whoever asks."""
+    """Return why nothing may be archived on this branch, even if a person asks."""
     if not is_integration(workspace):
         name = workspace.repository.integration_branch(workspace.settings.view.branch)
         reason = (
@@ -132,7 +131,7 @@ def find_branch_refusal(workspace: Workspace) -> Skipped | None:
     return None
 
 
-def find_refusal(writer: Writer) -> Skipped | None:
+def find_refusal(writer: ArchiveWriter) -> Skipped | None:
     """Return why a person may not archive in this clone, or None."""
     if writer.may_remove:
         return None
@@ -140,7 +139,7 @@ def find_refusal(writer: Writer) -> Skipped | None:
     return Skipped(why=SkipReason.REFUSED, reason=reason, hint=_DECIDE)
 
 
-def find_unasked_refusal(writer: Writer) -> Skipped | None:
+def find_unasked_refusal(writer: ArchiveWriter) -> Skipped | None:
     """Return why this clone does not archive unless somebody runs `passdown archive run`, or None."""
     if writer.is_alone or writer.is_chosen:
         return find_refusal(writer)

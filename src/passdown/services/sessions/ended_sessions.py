@@ -1,4 +1,4 @@
-"""Put away the journals of ended sessions, a portion at a time, so that a start reads few journals (C129)."""
+"""Archive the journals of ended sessions, a portion at a time, so that a start reads few journals (C129)."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ ELSEWHERE: Final = timedelta(days=30)
 
 
 class Portion(NamedTuple):
-    """How many journals one call looks at, and how many it puts away."""
+    """How many journals one call looks at, and how many it archives."""
 
     looked: int
     moved: int
@@ -32,7 +32,7 @@ BY_COMMAND: Final = Portion(2_000, 500)
 
 
 def put_away_ended(workspace: Workspace) -> int:
-    """Put away a portion of the journals of ended sessions; return how many.
+    """Archive a portion of the journals of ended sessions; return how many.
 
     1. The ones that grew last stay, and in every checkout the one of its last session, which the next one
        continues.

@@ -14,7 +14,7 @@ from passdown.errors import UsageError
 from passdown.services.workspace.workspaces import Workspace
 
 KEPT_LIVE: Final = 50
-"""How many of the journals that grew last are never put away (C129)."""
+"""How many of the journals that grew last are never archived (C129)."""
 _CHAIN: Final = 20
 
 

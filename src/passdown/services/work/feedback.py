@@ -51,7 +51,7 @@ def list_feedback(
 def _find_told(workspace: Workspace) -> Mapping[str, dict[str, None]]:
     """Return which agents were shown which feedback."""
     told: dict[str, dict[str, None]] = {}
-    live = workspace.journals.sessions(Scope.LIVE)  # the last ones to grow are never put away
+    live = workspace.journals.sessions(Scope.LIVE)  # the last ones to grow are never archived
     for session in reversed(newest_first(workspace, live)[:SESSIONS]):
         account = read_account(workspace, session)
         for sent in account.deliveries:

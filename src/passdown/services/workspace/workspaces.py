@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # a workspace refers to all of them; a service loads those th
     from passdown.ports.index import Index
     from passdown.ports.journals import Journals
     from passdown.ports.locks import Locks
-    from passdown.ports.process import Processes
+    from passdown.ports.programs import Processes
     from passdown.ports.repository import Repository
     from passdown.ports.tracker import Tracker
     from passdown.ports.tracking import Tracking

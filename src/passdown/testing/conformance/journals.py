@@ -30,7 +30,7 @@ class JournalsConformance(ABC):
     """The promises of the port; subclass it, say how to make an empty one, and name it `Test…`."""
 
     puts_away = True
-    """Whether journals can be put away; where nothing can be renamed, they stay."""
+    """Whether journals can be archived; where nothing can be renamed, they stay."""
 
     @abstractmethod
     def make(self, folder: Path) -> Journals:
@@ -85,7 +85,7 @@ class JournalsConformance(ABC):
         assert list(journals.mentioning(Scope.ALL, "nothing", keys=["nothing"])) == []
 
     def test_a_journal_that_was_put_away_is_live_again_before_it_grows(self, journals: Journals) -> None:
-        """Its numbers go on, however often it is put away."""
+        """Its numbers go on, however often it is archived."""
         journals.append(_ONE, _start)
         for seq in (1, 2, 3):
             assert journals.put_away(_ONE, seq) == self.puts_away
@@ -94,7 +94,7 @@ class JournalsConformance(ABC):
             assert [line.seq for line in journals.read(_ONE)] == [*range(1, seq + 2)]
 
     def test_a_journal_that_has_grown_is_not_put_away(self, journals: Journals) -> None:
-        """Whoever decides names the last line they know; what is missing or put away is not put away."""
+        """The caller names the last line it knows; a journal that is missing or archived is not archived."""
         journals.append(_ONE, _start)
         journals.append(_ONE, _line)
 

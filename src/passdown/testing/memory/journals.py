@@ -32,7 +32,7 @@ class MemoryJournals:
         return lines[-1] if lines else None
 
     def mentioning(self, scope: Scope, *texts: str, keys: Iterable[str] | None = None) -> Sequence[str]:
-        """Return the sessions whose journal contains one of these texts; those put away, by their keys."""
+        """Return the sessions whose journal contains one of these texts; those archived, by their keys."""
         live = {one: "".join(map(render_line, self._lines[one])) for one in self.sessions(Scope.LIVE)}
         found = {one for one, written in live.items() if any(text in written for text in texts)}
         wanted = {*(texts if keys is None else keys)}

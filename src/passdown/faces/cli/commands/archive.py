@@ -86,18 +86,28 @@ def run(*, dry_run: bool, yes: bool, always: bool | None, as_json: bool) -> int:
     Exits with 0 if it is done or nothing is due, and with 1 if it refused, or if git could not commit.
     """
     if not (dry_run or yes or as_json) and output.has_person():
-        planned = call(actions.run, actions.RunRequest(is_dry_run=True)).result
+        planned = call(actions.run, actions.ArchivingRequest(is_dry_run=True)).result
         _say_run(planned)
         is_agreed = bool(planned.moved or planned.removed) and output.agrees("Archive them?", usual=True)
         if not is_agreed and always is None:
             return 0
-    request = actions.RunRequest(is_dry_run=dry_run, always=always)
+    request = actions.ArchivingRequest(is_dry_run=dry_run, always=always)
     done = show(call(actions.run, request), _say_run, as_json=as_json)
     return 1 if _has_failed(done.commit) else 0
 
 
 def _has_failed(commit: Committed | Skipped | None) -> bool:
     return isinstance(commit, Skipped) and commit.why is not SkipReason.NOTHING
+
+
+def _say_commit(commit: Committed | Skipped | None) -> None:
+    if isinstance(commit, Committed):
+        output.say(f"committed as {commit.commit[:12]}")
+        if output.has_person():
+            output.note_hint("push it before another clone archives")
+    elif isinstance(commit, Skipped) and _has_failed(commit):
+        output.note(f"not committed: {commit.reason}")
+        output.note_hint(f"{commit.hint}; then run `passdown archive run` again")
 
 
 def _say_run(found: actions.ArchiveRun) -> None:
@@ -113,13 +123,7 @@ def _say_run(found: actions.ArchiveRun) -> None:
         events = output.counted(found.uncommitted, "event")
         output.say(f"{events} not committed yet, so not archived")
     _say_problems([one._replace(problem=f"kept: it {one.problem}") for one in found.kept])
-    if isinstance(found.commit, Committed):
-        output.say(f"committed as {found.commit.commit[:12]}")
-        if output.has_person():
-            output.note_hint("push it before another clone archives")
-    elif isinstance(found.commit, Skipped) and _has_failed(found.commit):
-        output.note(f"not committed: {found.commit.reason}")
-        output.note_hint(f"{found.commit.hint}; then run `passdown archive run` again")
+    _say_commit(found.commit)
     if found.is_chosen and not found.is_dry_run:
         output.note("sessions archive in this clone; `passdown archive run --no-always` ends that")
         if not found.is_automatic:

@@ -251,7 +251,7 @@ class RetentionPromises(CoordinationCase):
     def test_work_of_a_session_that_died_waits_for_somebody_however_long(
         self, project: SharedProject
     ) -> None:
-        """Whoever takes it over is told whose it was."""
+        """The session that takes it over is told whose it was."""
         project.join("dead")
         project.add("t")
         old = project.claimed("dead", "t")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.archivers import TODAY, Archiver, make_clones
+from tests.support.clones.archivers import TODAY, Archiver, make_clones
 
 JOB = '[events]\narchiver = "job"\n'
 EVENTS = 12

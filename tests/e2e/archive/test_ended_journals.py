@@ -1,4 +1,4 @@
-"""Journals of ended sessions that were put away: nothing is repeated and nothing forgotten (C129)."""
+"""Journals of ended sessions that were archived: nothing is repeated and nothing forgotten (C129)."""
 
 import json
 import os
@@ -47,7 +47,7 @@ class Burying(Team):
         self._loses = loses
 
     def bury(self, count: int = COUNT) -> None:
-        """End what runs here, let others end after it, and put away all but the last ones."""
+        """End what runs here, let others end after it, and archive all but the last ones."""
         folder = self.project.folder
         known = live_names(folder)
         self.project.git("add", "--all")
@@ -76,7 +76,7 @@ def team(
     capsys: pytest.CaptureFixture[str],
     request: pytest.FixtureRequest,
 ) -> Burying:
-    """Give a project; in half of the cases, the index is lost once everything is put away."""
+    """Give a project; in half of the cases, the index is lost once everything is archived."""
     made = Burying(tmp_path / "project", monkeypatch, capsys, loses=request.param == "no index")
     made.set_up()
     return made

@@ -1,0 +1,1 @@
+"""Clones of one repository, in which people and sessions work and archive."""
