@@ -100,27 +100,31 @@ class Sessions:
 
 
 def measure_sessions(rounds: int = ROUNDS, large: Size = LARGE) -> list[Row]:
-    """Let sessions live one after the other in both projects; ratios are of the minima."""
+    """Let sessions live in both projects in turn, so that a busy machine slows both; compare the minima."""
     programs = make_environment() / "bin"
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         environment = {"HOME": folder, "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-        times: dict[str, dict[str, list[float]]] = {}
-        for size in (SMALL, large):
-            project = make_project(
+        projects = {
+            size.name: make_project(
                 home / size.name.replace(" ", "-"), size, programs / "passdown", environment
             )
-            sessions = Sessions(home, project, programs)
-            times[size.name] = run_host(
-                [[*sessions.steps(one)] for one in range(-1, rounds)], project, environment
-            )
+            for size in (SMALL, large)
+        }
+        times: dict[str, dict[str, list[float]]] = {name: {} for name in projects}
+        for number in range(-1, rounds):
+            for name, project in projects.items():
+                steps = [*Sessions(home, project, programs).steps(number)]
+                for step, seconds in run_host([steps], project, environment).items():
+                    if number >= 0:  # the first session only warms the caches
+                        times[name].setdefault(step, []).extend(seconds)
     return [row for name in times for row in _rows(name, times)]
 
 
 def run_host(
     rounds: Sequence[Sequence[Step]], folder: Path, environment: Mapping[str, str]
 ) -> dict[str, list[float]]:
-    """Run sessions, each in a process of its own; the first one only warms the caches."""
+    """Run sessions, each in a process of its own; give the seconds of each of their steps."""
     order = {"folder": str(folder), "environment": dict(environment), "rounds": rounds}
     done = subprocess.run(
         [sys.executable, "-I", str(_HOST)],
@@ -132,7 +136,7 @@ def run_host(
     if done.returncode:
         sys.exit(f"bench: {done.stderr.strip()}")
     times: dict[str, list[float]] = json.loads(done.stdout)
-    return {name: seconds[1:] or seconds for name, seconds in times.items()}
+    return times
 
 
 def _rows(size: str, times: Mapping[str, Mapping[str, Sequence[float]]]) -> Iterator[Row]:
