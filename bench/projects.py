@@ -1,6 +1,7 @@
 """A project after its first day and after a year: what sessions start, work and end in."""
 
 import os
+import shutil
 import sqlite3
 import subprocess
 from collections.abc import Mapping
@@ -85,6 +86,8 @@ def fill_coordination(folder: Path, size: Size, process: HostProcess) -> None:
         for text, values in fill_statements(size.tasks, size.reservations, size.ended, process):
             connection.execute(text, values)
     connection.close()
+    # What is logged about the database does not know these rows, and would be restored in their place.
+    shutil.rmtree(folder / layout.GIT / layout.OURS / layout.COORDINATION_CHANGES, ignore_errors=True)
 
 
 def _run(folder: Path, environment: Mapping[str, str], *command: str) -> None:
