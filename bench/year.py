@@ -147,8 +147,10 @@ def measure_year(span: Span = WHOLE) -> list[Row]:
 def _compare(lived: Mapping[str, Sequence[Mapping[str, Sequence[float]]]]) -> Iterator[Row]:
     """Compare the cost of each step, in P, with its own on the first day."""
     first, *_ = lived
-    least = {name: _in_p(min, sessions) for name, sessions in lived.items()}
-    middle = {name: _in_p(statistics.median, sessions) for name, sessions in lived.items()}
+    # The clones take turns, so one P is that of all.
+    floors = [seconds for sessions in lived.values() for one in sessions for seconds in one["P"]]
+    least = {name: _in_p(min, sessions, floors) for name, sessions in lived.items()}
+    middle = {name: _in_p(statistics.median, sessions, floors) for name, sessions in lived.items()}
     for step in least[first]:
         for name in lived if step != "P" else ():
             yield Row(
@@ -163,14 +165,16 @@ def _compare(lived: Mapping[str, Sequence[Mapping[str, Sequence[float]]]]) -> It
 
 
 def _in_p(
-    choose: Callable[[Sequence[float]], float], sessions: Sequence[Mapping[str, Sequence[float]]]
+    choose: Callable[[Sequence[float]], float],
+    sessions: Sequence[Mapping[str, Sequence[float]]],
+    floors: Sequence[float],
 ) -> dict[str, float]:
     """Return what each step costs in multiples of P."""
     joined: dict[str, list[float]] = {}
     for session in sessions:
         for step, seconds in session.items():
             joined.setdefault(step, []).extend(seconds)
-    floor = choose(joined["P"])
+    floor = choose(floors)
     return {step: choose(seconds) / floor for step, seconds in joined.items()}
 
 
