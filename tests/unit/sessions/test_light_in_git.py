@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from passdown.engines.git.git_folder import is_own
+from tests.support.projects import EVENTS, VIEW
 from tests.unit.sessions.test_ordinary_sessions import Day, left
 
 KEY = "ghp_" + "0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
@@ -85,3 +86,20 @@ def test_the_subject_of_a_commit_shows_the_last_of_several_events(day: Day) -> N
     subject = day.project.git("log", "-1", "--format=%s").strip()
     assert subject.startswith("passdown: 2 events, view (first-")
     assert subject.endswith(": Wrote the printer, +1)")
+
+
+# --- what forges show -----------------------------------------------------------------------------
+
+
+def test_init_marks_generated_files_and_no_hook_does(day: Day) -> None:
+    rules = day.project.folder / ".gitattributes"
+    shown = day.project.git("check-attr", "linguist-generated", "--", f"{EVENTS}/a.md", VIEW).splitlines()
+    assert [line.rpartition(": ")[2] for line in shown] == ["set", "unspecified"]
+    before = "".join(line for line in rules.read_text().splitlines(keepends=True) if "linguist" not in line)
+    rules.write_text(before)
+
+    for name in ("one", "two"):
+        day.work(name)
+    day.command("end")
+
+    assert rules.read_text() == before
