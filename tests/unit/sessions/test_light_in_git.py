@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from passdown.engines.git.git_folder import is_own
+from tests.support.claude_lines import ClaudeTranscript
 from tests.support.projects import EVENTS, VIEW
 from tests.unit.sessions.test_ordinary_sessions import Day, left
 
@@ -103,3 +104,69 @@ def test_init_marks_generated_files_and_no_hook_does(day: Day) -> None:
     day.command("end")
 
     assert rules.read_text() == before
+
+
+# --- records of sessions --------------------------------------------------------------------------
+
+
+def show_last(day: Day) -> tuple[str, str]:
+    """Give the record and the event of the last commit, each empty if there is none."""
+    names = day.project.git("show", "--name-only", "--format=", "HEAD").splitlines()
+    texts = {name: (day.project.folder / name).read_text() for name in names if name != VIEW}
+    records = [text for name, text in texts.items() if name.startswith("conductor/")]
+    events = [text for name, text in texts.items() if name.startswith(EVENTS)]
+    return "".join(records), "".join(events)
+
+
+FACTS = (
+    ("goal", "Ship the importer"),
+    ("done", "Read the docs"),
+    ("decide", "store", "Keep sessions in Redis"),
+    ("next", "Test it"),
+)
+
+
+@pytest.mark.requirement("G2", through="command")
+def test_the_record_of_a_session_says_what_changed_and_leaves_the_rest_to_its_event(day: Day) -> None:
+    (day.project.folder / "app.py").write_text("a\nb\n")
+    day.project.git("add", "app.py")
+    day.project.git("commit", "--quiet", "--message=app")
+    day.host.call("SessionStart", session_id="first", source="startup")
+    (day.project.folder / "app.py").write_text("a\nc\nd\n")
+    said = ClaudeTranscript(path=day.host.transcript, root=day.project.folder, session="first")
+    said.edit("app.py")
+    day.host.call("Stop", session_id="first")
+    end(day, *FACTS)
+
+    record, event = show_last(day)
+    name = event.partition("\nid: ")[2].partition("\n")[0]
+    assert f"events: [{name}]\n" in record
+    assert [line for line in record.splitlines() if line.startswith("## ")][:1] == ["## Summary"]
+    assert "| app.py | +2 -1 |" in record
+    assert "Read the docs" not in record
+    assert "sha256" not in record
+    assert not any(one in record for one in ("## Completed", "| Decision |", "| Purpose |", "- None"))
+    assert day.command("check").code == 0
+    shown = day.command("handoff", "resume", "2026")
+    assert shown.code == 0
+    for text in ("Ship the importer", "Read the docs", "Test it"):
+        assert text in shown.out
+
+
+@pytest.mark.requirement("G2", through="command")
+def test_with_the_setting_only_handoffs_and_crashed_sessions_leave_a_record(day: Day) -> None:
+    settings = day.project.folder / "passdown.toml"
+    settings.write_text(f'{settings.read_text()}\n[archive]\nsessions = "handoff"\n')
+    end(day, *FACTS)
+    record, event = show_last(day)
+    assert record == ""
+    assert "Keep sessions in Redis" in event
+
+    day.command("start", "--session", "second")
+    day.command("done", "Wrote the parser", "--session", "second")
+    assert day.command("handoff", "create", "--session", "second").code == 0
+    assert "trigger: manual" in show_last(day)[0]
+    day.pass_time(hours=30)
+    day.command("start", "--session", "third")
+    day.command("synthesize", "--no-confirm", "--commit")
+    assert "trigger: stale" in show_last(day)[0]
