@@ -105,7 +105,7 @@ class Archiver(StrEnum):
     JOB = "job"
 
 
-class SessionRecords(StrEnum):
+class KeptRecords(StrEnum):
     """Which sessions leave a record in the archive."""
 
     ALL = "all"
@@ -172,10 +172,10 @@ class ArchiveSettings:
     """Which records of sessions are kept."""
 
     sessions: Annotated[
-        SessionRecords,
+        KeptRecords,
         "`all`: every session with facts of its own leaves a record. `handoff`: one that ended as usual does "
         "not, unless its ledger says more than its events.",
-    ] = SessionRecords.ALL
+    ] = KeptRecords.ALL
 
 
 @record

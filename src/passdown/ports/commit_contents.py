@@ -67,6 +67,10 @@ class CommitContents(Protocol):
         """
         ...
 
+    def read_committed(self, commit: str, path: str) -> bytes | None:
+        """Return the content of a file in a commit; None if git has no such commit or file."""
+        ...
+
     def hooks_path(self) -> str:
         """Return the folder that git's settings name for hooks, absolute; empty if it is git's own."""
         ...

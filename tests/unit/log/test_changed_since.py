@@ -95,3 +95,15 @@ def test_memory_knows_what_a_test_says() -> None:
     history.changed["main"] = ("a.py",)
 
     assert (history.changed_since("main"), history.changed_since("other")) == (("a.py",), ())
+
+
+def test_a_file_of_a_commit_is_read(project: Project, tmp_path: Path) -> None:
+    first, last = project.git("rev-list", "--reverse", "HEAD").split()
+    repository = GitRepository(project.folder)
+
+    assert repository.read_committed(last, "src/a b.py") == b"x\n"
+    assert GitRepository(project.folder / "src").read_committed(last, "a b.py") == b"x\n"
+    assert repository.read_committed(first, "src/a b.py") is None
+    assert repository.read_committed("0" * 40, "top.py") is None
+    assert repository.read_committed("--help", "top.py") is None
+    assert GitRepository(tmp_path / "plain").read_committed(last, "top.py") is None

@@ -25,7 +25,7 @@ from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.sessions.publications import publish
 from passdown.services.sessions.sessions import recover
-from passdown.settings import ArchiveSettings, SessionRecords, Settings
+from passdown.settings import ArchiveSettings, KeptRecords, Settings
 from passdown.testing.memory.documents import MemoryDocuments
 from passdown.testing.memory.git_history import MemoryHistory
 from passdown.testing.memory.repository import MemoryRepository
@@ -358,7 +358,7 @@ def test_a_record_repeats_what_is_in_no_event_that_can_be_found(
     assert (only_record(place).events, only_record(place).completed) == ((), ("the form",))
 
 
-HANDOFF = Settings(archive=ArchiveSettings(sessions=SessionRecords.HANDOFF))
+HANDOFF = Settings(archive=ArchiveSettings(sessions=KeptRecords.HANDOFF))
 
 
 def test_only_an_ordinary_session_leaves_no_record_if_the_settings_say_so() -> None:

@@ -124,6 +124,12 @@ def _count(text: str) -> int | None:
     return int(text) if text.isdigit() else None
 
 
+def read_file(git: Git, commit: str, path: str) -> bytes | None:
+    """Return the content of a file in a commit, by its path from here."""
+    answer = git.run("cat-file", "blob", f"{commit}:./{path}") if _ID.fullmatch(commit) else None
+    return answer.output if answer is not None and answer.is_done else None
+
+
 def read_hooks_path(git: Git, place: "GitPaths") -> str:
     """Return the folder that `core.hooksPath` names, absolute and without links; empty if it is not set."""
     answer = git.run("config", "--type=path", "-z", "--get-all", "core.hooksPath")

@@ -354,6 +354,14 @@ class GitRepository:
 
         return read_changes(self._git(place), commit, paths)
 
+    def read_committed(self, commit: str, path: str) -> bytes | None:
+        place = self._place()
+        if place is None:
+            return None
+        from passdown.engines.git.commit_contents import read_file  # only the guard asks
+
+        return read_file(self._git(place), commit, path)
+
     def is_main_checkout(self) -> bool:
         """Return whether this is the clone's first checkout and not a linked worktree."""
         place = self._place()

@@ -8,14 +8,15 @@ from typing import Annotated, Final
 
 from passdown import layout
 from passdown.core.formats.events import Event, parse_event
+from passdown.core.formats.view_footer import ViewOwner, find_view_owner
 from passdown.core.sessions.commit_subjects import describe_events
 from passdown.core.times import parse_instant, render_millis
 from passdown.errors import FormatError, StorageError
 from passdown.ports.clock import Clock
 from passdown.ports.documents import Documents
-from passdown.ports.repository import Committed, Repository, Skipped
+from passdown.ports.repository import Committed, Repository, Skipped, SkipReason
 from passdown.records import record
-from passdown.services.log.views import view_place
+from passdown.services.log.views import REGENERATE, has_merged_view, view_place
 from passdown.services.workspace.local_files import Mark, read_small
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings
@@ -62,11 +63,23 @@ def commit(
 
     The view is only included if it is in its tracked place (C43).
     """
-    if (not_due := find_not_due(documents, clock, settings, trigger)) is not None:
-        return not_due
     view = settings.paths.view
     is_view_left = view in paths and not view_place(repository, settings).is_tracked
     own = [path for path in paths if not (is_view_left and path == view)]
+    return commit_chosen(repository, documents, clock, settings, trigger, own)
+
+
+def commit_chosen(
+    repository: Repository,
+    documents: Documents,
+    clock: Clock,
+    settings: Settings,
+    trigger: CommitTrigger,
+    own: Sequence[str],
+) -> Committed | Skipped | NotDue:
+    """Commit as `commit` does, with the view if it is among the files, wherever it is tracked."""
+    if (not_due := find_not_due(documents, clock, settings, trigger)) is not None:
+        return not_due
     stated = describe_events(_read_events(documents, settings.paths, own))
     outcome = repository.commit(own, message_for(settings.paths, own, stated))
     if trigger is CommitTrigger.CHECKPOINT and isinstance(outcome, Committed):
@@ -74,6 +87,16 @@ def commit(
         with suppress(StorageError):
             documents.replace(_stamp_path(settings), f"{render_millis(clock.now())}\n".encode())
     return outcome
+
+
+def find_merged_view(workspace: Workspace) -> Skipped | None:
+    """Return why nothing can be committed without the view: git merged it, here or in the last commit."""
+    path = workspace.settings.paths.view
+    committed = next(iter(workspace.history.texts_of(path)), None)
+    if not has_merged_view(workspace) and find_view_owner(committed) is not ViewOwner.MERGED:
+        return None
+    reason, hint = f"{path} was merged by git and not regenerated", f"run `{REGENERATE}`"
+    return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint=hint)
 
 
 def find_not_due(

@@ -46,7 +46,7 @@ from passdown.services.sessions.ledgers import (
 )
 from passdown.services.sessions.liveness import show_place
 from passdown.services.workspace.workspaces import Workspace
-from passdown.settings import SessionRecords
+from passdown.settings import KeptRecords
 
 STALE_AFTER: Final = timedelta(hours=24)
 """The time without updates after which a ledger is stale (R18)."""
@@ -212,7 +212,7 @@ def _write_ledger_record(
         lines = workspace.journals.read(account.session)
         events = _list_events(workspace, account, lines)
         is_usual = bool(events) and handoff.trigger == SESSION_END
-        is_left_out = is_usual and workspace.settings.archive.sessions is SessionRecords.HANDOFF
+        is_left_out = is_usual and workspace.settings.archive.sessions is KeptRecords.HANDOFF
         if not is_more and (is_left_out or not own_lines(account.session, lines)):
             return ""
         handoff = without_events(handoff, events) if events else handoff

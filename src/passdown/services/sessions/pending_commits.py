@@ -18,7 +18,14 @@ from passdown.services.log.commit_marks import (
     is_known_committed,
     remember_committed,
 )
-from passdown.services.log.commits import CommitTrigger, NotDue, commit, find_not_due, list_uncommitted
+from passdown.services.log.commits import (
+    CommitTrigger,
+    NotDue,
+    commit,
+    find_merged_view,
+    find_not_due,
+    list_uncommitted,
+)
 from passdown.services.log.events import update_portion
 from passdown.services.log.synthesis import synthesize
 from passdown.services.log.views import view_place
@@ -140,8 +147,13 @@ def _commit_with_view(
 
 
 def commit_events(workspace: Workspace, trigger: CommitTrigger, paths: Sequence[str]) -> CommitOutcome:
-    """Commit events and records without the view, and remember that it lacks them."""
+    """Commit events and records without the view, and remember that it lacks them.
+
+    Nothing is committed on top of a view that git merged: no commit of ours has such a view.
+    """
     settings = workspace.settings
+    if (merged := find_merged_view(workspace)) is not None:
+        return merged
     done = commit(workspace.repository, workspace.documents, workspace.clock, settings, trigger, paths)
     if isinstance(done, Committed) and view_place(workspace.repository, settings).is_tracked:
         TO_COMMIT_VIEW.put(workspace)

@@ -24,6 +24,7 @@ class MemoryHistory:
         self.index: CommitContent | None = None
         self.spans: dict[str, tuple[CommitContent, ...]] = {}
         self.counted: dict[str, dict[str, ChangedLines]] = {}
+        self.committed: dict[tuple[str, str], bytes] = {}
         self.hooks = ""
         self.changed: dict[str, tuple[str, ...]] = {}
         self.unfinished = UnfinishedWork()
@@ -107,6 +108,10 @@ class MemoryHistory:
     def count_changes(self, commit: str, paths: Sequence[str]) -> Mapping[str, ChangedLines]:
         """Return the changes that were set for a commit."""
         return {path: one for path, one in self.counted.get(commit, {}).items() if path in paths}
+
+    def read_committed(self, commit: str, path: str) -> bytes | None:
+        """Return the content that was set for a commit and a path."""
+        return self.committed.get((commit, path))
 
     def hooks_path(self) -> str:
         """Return the folder that was set."""
