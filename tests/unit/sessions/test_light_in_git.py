@@ -1,5 +1,6 @@
 """What sessions leave in the user's git history: little, and each commit says what is in it."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -170,3 +171,37 @@ def test_with_the_setting_only_handoffs_and_crashed_sessions_leave_a_record(day:
     day.command("start", "--session", "third")
     day.command("synthesize", "--no-confirm", "--commit")
     assert "trigger: stale" in show_last(day)[0]
+
+
+# --- what waits to be committed -------------------------------------------------------------------
+
+
+def show_waiting(day: Day) -> str:
+    """Give the line of `status` about what waits; one line at 80 columns."""
+    (line,) = [one for one in day.command("status").out.splitlines() if "not committed yet" in one]
+    assert len(line) <= 80
+    return line
+
+
+def test_status_says_in_one_line_what_waits_to_be_committed_and_until_when(day: Day) -> None:
+    day.host.call("SessionStart", session_id="one", source="startup")
+    day.command("done", "did one", "--session", "one")
+    day.command("publish", "--session", "one")
+    assert show_waiting(day) == "1 event not committed yet: waits until the turn or the session ends"
+    day.host.call("SessionEnd", session_id="one", reason="prompt_input_exit")
+    assert show_waiting(day) == "1 event not committed yet: waits until a session starts"
+
+    day.monkeypatch.setenv("GIT_COMMITTER_DATE", day.at.isoformat())
+    day.project.git("commit", "--quiet", "--allow-empty", "--message=mine")
+    assert show_waiting(day) == "1 event not committed yet: waits until you push, or 12:30Z"
+    assert json.loads(day.command("status", "--json").out)["uncommitted"]["until"] == "2026-01-11T12:30:00+00:00"
+    assert "hint" not in day.command("status").err
+
+
+def test_status_says_when_the_next_checkpoint_is_committed(day: Day) -> None:
+    day.work("one", ends=False)
+    day.host.call("Stop", session_id="one")
+    day.command("done", "did more", "--session", "one")
+    day.command("publish", "--session", "one")
+
+    assert show_waiting(day) == "1 event not committed yet: waits until the session ends, or 12:33Z"
