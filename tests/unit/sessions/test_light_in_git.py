@@ -173,6 +173,22 @@ def test_with_the_setting_only_handoffs_and_crashed_sessions_leave_a_record(day:
     assert "trigger: stale" in show_last(day)[0]
 
 
+@pytest.mark.requirement("G2", through="hook")
+@pytest.mark.parametrize("kept", ["all", "handoff"])
+def test_a_session_whose_host_told_of_its_end_ended_as_usual(day: Day, kept: str) -> None:
+    settings = day.project.folder / "passdown.toml"
+    settings.write_text(f'{settings.read_text()}\n[archive]\nsessions = "{kept}"\n')
+    day.work("one")
+    day.pass_time(minutes=40)
+
+    day.host.call("SessionStart", session_id="two", source="startup")
+
+    record, event = show_last(day)
+    assert "reason: recovered" in event
+    assert ("trigger: session-end\nstatus: complete\n" in record) == (kept == "all")
+    assert "interrupted" not in record
+
+
 # --- what waits to be committed -------------------------------------------------------------------
 
 
@@ -194,7 +210,9 @@ def test_status_says_in_one_line_what_waits_to_be_committed_and_until_when(day: 
     day.monkeypatch.setenv("GIT_COMMITTER_DATE", day.at.isoformat())
     day.project.git("commit", "--quiet", "--allow-empty", "--message=mine")
     assert show_waiting(day) == "1 event not committed yet: waits until you push, or 12:30Z"
-    assert json.loads(day.command("status", "--json").out)["uncommitted"]["until"] == "2026-01-11T12:30:00+00:00"
+    assert (
+        json.loads(day.command("status", "--json").out)["uncommitted"]["until"] == "2026-01-11T12:30:00+00:00"
+    )
     assert "hint" not in day.command("status").err
 
 
