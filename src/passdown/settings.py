@@ -105,6 +105,13 @@ class Archiver(StrEnum):
     JOB = "job"
 
 
+class KeptRecords(StrEnum):
+    """Which sessions leave a record in the archive."""
+
+    ALL = "all"
+    HANDOFF = "handoff"
+
+
 class EventLayout(StrEnum):
     """How published events are arranged in their folder."""
 
@@ -158,6 +165,17 @@ class EventSettings:
         "Publish at the end of a turn at most once in this many minutes.",
         Bounds(least=0, most=1440),
     ] = 15
+
+
+@record
+class ArchiveSettings:
+    """Which records of sessions are kept."""
+
+    sessions: Annotated[
+        KeptRecords,
+        "`all`: every session with facts of its own leaves a record. `handoff`: one that ended as usual does "
+        "not, unless its ledger says more than its events.",
+    ] = KeptRecords.ALL
 
 
 @record
@@ -312,6 +330,9 @@ class Settings:
     paths: Annotated[Paths, "Where documents are stored."] = field(default_factory=Paths)
     events: Annotated[EventSettings, "How published events are stored."] = field(
         default_factory=EventSettings
+    )
+    archive: Annotated[ArchiveSettings, "Which records of sessions are kept."] = field(
+        default_factory=ArchiveSettings
     )
     view: Annotated[ViewSettings, "Where git tracks the view."] = field(default_factory=ViewSettings)
     commit: Annotated[CommitSettings, "When Passdown commits."] = field(default_factory=CommitSettings)

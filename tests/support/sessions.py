@@ -255,6 +255,7 @@ def make_place(
     root: str = ROOT,
     entropy: int = 0,
     host: HostProcess = NO_PROCESS,
+    settings: Settings | None = None,
 ) -> Place:
     """Make a project in memory; with journals of another one it is another checkout of that."""
     clock = MovedClock(NOON)
@@ -265,6 +266,7 @@ def make_place(
     history = MemoryHistory()
     project = MemoryWorkspace(
         root=root,
+        settings=settings or Settings(),
         clock=clock,
         entropy=CountedEntropy(entropy),
         documents=documents,

@@ -107,6 +107,11 @@ def is_agent(text: str) -> bool:
     return _AGENT.fullmatch(text) is not None
 
 
+def shorten_agent(agent: str) -> str:
+    """Return an agent's id without the end of its number; any other text stays as it is."""
+    return agent[:-_AGENT_BYTES] if is_agent(agent) else agent
+
+
 def event_file_name(at: datetime, agent: str) -> str:
     """Return the file name of an event, ``YYYY-MM-DDTHH-MM-SS.mmmZ_<agent>.md``, with the agent folded."""
     return f"{render_file_stamp(at)}_{fold_id(agent)}.md"

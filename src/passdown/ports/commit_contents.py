@@ -1,7 +1,7 @@
 """What services need to judge commits: their changes, and where git looks for hooks."""
 
-from collections.abc import Sequence
-from typing import Annotated, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Annotated, NamedTuple, Protocol
 
 from passdown.records import record
 
@@ -15,6 +15,13 @@ class CommitContent:
         tuple[str, ...], "The files that it adds, changes or deletes; a rename lists both names."
     ]
     commit: Annotated[str, "Its id; empty before it is made."] = ""
+
+
+class ChangedLines(NamedTuple):
+    """How many lines of a file were added and removed; None if it is not a text."""
+
+    added: int | None
+    removed: int | None
 
 
 class CommitContents(Protocol):
@@ -51,6 +58,17 @@ class CommitContents(Protocol):
 
     def find_created(self, commit: str, paths: Sequence[str]) -> Sequence[str]:
         """Return the paths that a commit does not have; none if git does not know the commit."""
+        ...
+
+    def count_changes(self, commit: str, paths: Sequence[str]) -> Mapping[str, ChangedLines]:
+        """Return how the tracked files among these paths differ from those of a commit.
+
+        Files that are the same are left out, and all if git does not know the commit.
+        """
+        ...
+
+    def read_committed(self, commit: str, path: str) -> bytes | None:
+        """Return the content of a file in a commit; None if git has no such commit or file."""
         ...
 
     def hooks_path(self) -> str:

@@ -1,6 +1,7 @@
 """What services need from git: the branch, the checkouts, committed files, and one careful commit."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Final, Protocol
 
@@ -49,6 +50,7 @@ class Skipped:
     why: Annotated[SkipReason, "The kind of reason, for programs."]
     reason: Annotated[str, "The reason, for people."]
     hint: Annotated[str, "What to do next; empty if nothing."] = ""
+    until: Annotated[datetime | None, "When time alone removes the reason; None if it does not."] = None
 
     @property
     def is_quiet(self) -> bool:

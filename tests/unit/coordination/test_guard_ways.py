@@ -9,7 +9,7 @@ import pytest
 from passdown.hosts import HOSTS
 from tests.support.commands import Done
 from tests.support.committers import Committers
-from tests.support.projects import put
+from tests.support.projects import VIEW, put, put_event
 from tests.unit.coordination.test_guard import SCRIPTS
 
 HOOKS = ("pre-commit", "pre-merge-commit", "pre-push")
@@ -294,3 +294,62 @@ def test_copilot_is_an_agent_also_where_it_does_not_tell_its_session(team: Pushe
     assert team.commit(COPILOT_CLI="1", COPILOT_AGENT_SESSION_ID="amber").code == 0
     assert HOSTS.names_agent({"COPILOT_CLI": "1"})
     assert not HOSTS.names_agent({"COPILOT_CLI": ""})
+
+
+# --- views that git merged --------------------------------------------------------------------------
+
+
+def merge_views(team: Pushers) -> None:
+    """Let two branches commit a view each, and a person merge them."""
+    put(team.project.folder, ".gitattributes", f"/{VIEW} merge=union\n")
+    team.project.git("add", "--all")
+    team.project.git("commit", "--quiet", "--no-verify", "--message=rules")
+    team.project.git("push", "--quiet", "--no-verify", "origin", "main")
+    team.project.git("branch", "side")
+    for name in ("main", "side"):
+        team.project.git("switch", "--quiet", name)
+        put_event(team.project.folder, "2026-01-10T10:00:00Z", f"agent-{name}", now=f"On {name}")
+        put(team.project.folder, VIEW, team.command("synthesize", "--output", "-").out)
+        team.project.git("add", "--all")
+        team.project.git("commit", "--quiet", "--no-verify", "--message=view")
+    team.project.git("switch", "--quiet", "main")
+    team.project.git("merge", "--quiet", "--no-verify", "--no-edit", "side")
+    assert (team.project.folder / VIEW).read_text().count("view_sha256") == 2
+
+
+@pytest.mark.requirement("C156", "C116")
+@pytest.mark.parametrize("session", ["birch", ""])
+def test_nobody_pushes_a_branch_that_ends_with_a_view_that_git_merged(team: Pushers, session: str) -> None:
+    merge_views(team)
+    commit = team.project.git("log", "-1", "--format=%H")
+
+    stopped = team.push(session, "main", "side")
+
+    assert stopped.code != 0
+    assert (
+        f"passdown: {VIEW} in {commit[:12]} was merged by git and not regenerated "
+        "hint: on that branch, run `passdown synthesize --no-confirm --commit`, and push again"
+    ) in " ".join(stopped.err.split())
+    assert team.push(session, "side") == (0, "", "")
+    assert team.command("synthesize", "--no-confirm", "--commit").code == 0
+    assert team.push(session, "main").code == 0
+
+
+@pytest.mark.requirement("C156")
+def test_a_merged_view_that_the_remote_has_stops_no_push(team: Pushers) -> None:
+    merge_views(team)
+    team.project.git("push", "--quiet", "--no-verify", "origin", "main")
+    team.project.git("tag", "--annotate", "--message=one", "v1")
+
+    assert team.push("birch", "main", "v1", "main:copy") == (0, "", "")
+
+
+@pytest.mark.requirement("C156")
+def test_a_merged_view_stops_a_push_where_no_session_coordinates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team = Pushers(tmp_path / "project", monkeypatch, capsys)
+    assert team.command("guard", "install", "--yes").code == 0
+    merge_views(team)
+
+    assert "was merged by git and not regenerated" in team.push("", "main").err

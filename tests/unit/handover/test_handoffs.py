@@ -6,11 +6,20 @@ from pathlib import Path
 import pytest
 
 from passdown.core.documents.key_value import Pair
-from passdown.core.formats.archives import LEDGER, ArchiveStatus, parse_archive, render_archive
+from passdown.core.formats.archives import (
+    LEDGER,
+    ArchiveStatus,
+    Artifact,
+    fix_archive,
+    parse_archive,
+    render_archive,
+)
 from passdown.core.formats.checkpoints import Phase, ValidationState
+from passdown.core.formats.events import Event
 from passdown.core.formats.ledgers import Ledger, LedgerDecision
 from passdown.core.formats.streams import Checkpoint, Stream, parse_stream, render_stream
 from passdown.core.kinds import FactKind
+from passdown.core.merge.event_facts import EventRank, source_of
 from passdown.core.phases import PhaseState
 from passdown.core.sessions.handoff_streams import NO_STEP, STARTED, from_stream, to_stream
 from passdown.core.sessions.handoffs import (
@@ -25,8 +34,10 @@ from passdown.core.sessions.handoffs import (
     handoff_from_ledger,
     make_handoff,
     to_archive,
+    without_events,
 )
 from passdown.core.sessions.ledger_sync import NewFact
+from passdown.core.sessions.record_facts import with_events
 from passdown.core.sessions.session_facts import Account, fold_journal
 from passdown.records import replace
 from tests.support.sessions import in_order
@@ -273,7 +284,7 @@ def test_what_an_archive_passes_on_is_read_back() -> None:
     archive = parse_archive(text)
     assert archive.problems == ()
     assert AWS not in text
-    assert [one.place for one in archive.unknown] == ["front matter"] * 4 + [LEDGER]
+    assert [one.place for one in archive.unknown] == ["front matter"] * 5 + [LEDGER]
     made = from_archive(archive)
     expected = replace(
         given,
@@ -295,6 +306,55 @@ def test_a_bare_archive_passes_on_what_it_has() -> None:
     assert from_archive(parse_archive(render_archive(bare))).file_hashes == (FileHash("a.py"),)
     assert (from_archive(more).now, from_archive(more).next) == ("one", ("two", "three"))
     assert from_archive(replace(bare, session_id=None, trigger=None)).trigger == "manual"
+
+
+def test_an_archive_says_what_changed_and_older_ones_have_a_hash_there() -> None:
+    given = Handoff(at=NOON, file_hashes=(FileHash("a.py", "12", "+1 -2"), FileHash("b.py", "34")))
+    text = render_archive(to_archive(given))
+
+    assert "| a.py | +1 -2 |\n| b.py | - |\n" in text
+    assert 'file_hashes: {"a.py": "sha256:12", "b.py": "sha256:34"}\n' in text
+    assert from_archive(parse_archive(text)).file_hashes == given.file_hashes
+    odd = parse_archive(text.replace('"sha256:34"', "[34]"))
+    assert from_archive(odd).file_hashes == (FileHash("a.py", "", "+1 -2"), FileHash("b.py"))
+    old = replace(to_archive(given), unknown=(), modified=(Artifact(file="a.py", note="sha256:12"),))
+    assert from_archive(old).file_hashes == (FileHash("a.py", "12"),)
+
+
+def test_a_record_that_names_its_events_has_their_facts_when_it_is_read() -> None:
+    given = replace(handoff(), blocked=("The form (t-2): no schema yet",), events=("ev-1",))
+
+    short = without_events(given, ("ev-1",))
+    text = render_archive(to_archive(short))
+
+    read = parse_archive(text)
+    assert read.problems == ()
+    assert fix_archive(read) == text
+    titles = [line for line in text.splitlines() if line.startswith("#")]
+    assert titles == ["# Session Handoff", "## Summary", "## Blocked", "## Artifacts", "### Modified"]
+    assert "sha256" not in text
+    event = Event(
+        agent="amber-1a2b3c4d",
+        branch="feat/auth",
+        now="Sign tokens",
+        next=("Log out", "Ship"),
+        this_session=("Hash", "Sign"),
+        decisions=(Pair(key="algo", value="RS256 (keys rotate)"),),
+        constraints=("No cookies",),
+        open_questions=("Which expiry?",),
+        feedback=("Shorter names",),
+    )
+    source = source_of(event, EventRank(NOON, "amber-1a2b3c4d", "ev-1", "aa"))
+    made = with_events(from_archive(read), [source])
+    assert (made.branch, made.goal, made.now) == ("feat/auth", given.goal, "Sign tokens")
+    assert (made.done, made.next) == (("Hash", "Sign"), ("Log out", "Ship"))
+    assert made.choices == (
+        HandoffDecision("algo", "RS256 (keys rotate)"),
+        HandoffDecision("", "No cookies"),
+    )
+    assert (made.questions, made.feedback) == (("Which expiry?",), ("Shorter names",))
+    assert made.blocked == given.blocked
+    assert with_events(from_archive(read), []).done == ()
 
 
 def test_a_ledger_of_another_tool_makes_a_snapshot() -> None:

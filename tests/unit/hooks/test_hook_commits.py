@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -77,8 +78,9 @@ class Scene:
         return self.project.git("log", "--format=%s").splitlines()
 
     def own(self) -> list[str]:
-        """Give the subjects of our commits."""
-        return [one for one in self.subjects() if one.startswith("passdown: ")]
+        """Give the subjects of our commits, without what the events state."""
+        own = [one for one in self.subjects() if one.startswith("passdown: ")]
+        return [re.sub(r" \([^(]*: .*\)$", "", one) for one in own]
 
     def work(self, text: str, session: str = HOST) -> None:
         """Let the agent say something in a turn, and let the turn end."""

@@ -38,6 +38,25 @@ def test_the_files_that_a_commit_lacks_are_found(project: Project, tmp_path: Pat
     assert [*GitRepository(tmp_path / "plain").find_created(last, paths)] == []
 
 
+def test_the_lines_that_changed_since_a_commit_are_counted(project: Project, tmp_path: Path) -> None:
+    first, last = project.git("rev-list", "--reverse", "HEAD").split()
+    project.write("src/a b.py", "y\nz\n")
+    project.write("*.py", "new\n")
+    (project.folder / "top.py").write_bytes(b"\0\1")
+    repository, below = GitRepository(project.folder), GitRepository(project.folder / "src")
+    paths = ("src/a b.py", "top.py", "*.py")
+
+    assert repository.count_changes(last, paths) == {"src/a b.py": (2, 1), "top.py": (None, None)}
+    assert repository.count_changes(first, paths) == {"src/a b.py": (2, 0), "top.py": (None, None)}
+    assert below.count_changes(last, ("a b.py",)) == {"a b.py": (2, 1)}
+
+    assert repository.count_changes(last, ("*.py",)) == {}
+    assert repository.count_changes("0" * 40, paths) == {}
+    assert repository.count_changes("--help", paths) == {}
+    assert repository.count_changes(last, ()) == {}
+    assert GitRepository(tmp_path / "plain").count_changes(last, paths) == {}
+
+
 def test_the_files_that_a_commit_lacks_are_found_without_git() -> None:
     history = MemoryHistory()
     at = datetime(2026, 1, 11, tzinfo=UTC)
@@ -76,3 +95,15 @@ def test_memory_knows_what_a_test_says() -> None:
     history.changed["main"] = ("a.py",)
 
     assert (history.changed_since("main"), history.changed_since("other")) == (("a.py",), ())
+
+
+def test_a_file_of_a_commit_is_read(project: Project, tmp_path: Path) -> None:
+    first, last = project.git("rev-list", "--reverse", "HEAD").split()
+    repository = GitRepository(project.folder)
+
+    assert repository.read_committed(last, "src/a b.py") == b"x\n"
+    assert GitRepository(project.folder / "src").read_committed(last, "a b.py") == b"x\n"
+    assert repository.read_committed(first, "src/a b.py") is None
+    assert repository.read_committed("0" * 40, "top.py") is None
+    assert repository.read_committed("--help", "top.py") is None
+    assert GitRepository(tmp_path / "plain").read_committed(last, "top.py") is None

@@ -285,6 +285,20 @@ def test_a_view_that_git_does_not_merge_by_union(command: Caller, project: Proje
     assert project.git("check-attr", "merge", "--", VIEW) == f"{VIEW}: merge: union\n"
 
 
+def test_events_that_pull_requests_show_in_full_are_a_warning(command: Caller, project: Project) -> None:
+    rules = project.folder / ".gitattributes"
+    lines = rules.read_text().splitlines(keepends=True)
+    rules.write_text("".join(line for line in lines if "linguist-generated" not in line))
+
+    (finding,) = json.loads(command("doctor", "--json").out)["findings"]
+    assert (finding["code"], finding["severity"]) == ("generated", "warning")
+    assert command("doctor").code == 0
+    assert mends(command) == ["fixed: wrote git rules: .gitattributes"]
+    files = (f"{EVENTS}/2026-01-01/a.md", "conductor/sessions/archive/b.md", VIEW)
+    shown = project.git("check-attr", "linguist-generated", "--", *files).splitlines()
+    assert [line.rpartition(": ")[2] for line in shown] == ["set", "set", "unspecified"]
+
+
 def test_what_killed_processes_left_behind(command: Caller, project: Project) -> None:
     places = (".", ".git/info", ".git/passdown/journal", ".conductor", f"{EVENTS}/2026-01-01")
     for place in places:

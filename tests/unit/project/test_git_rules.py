@@ -101,6 +101,7 @@ AREAS = PathClasses(
     shared=("docs/log", "docs/log/events", "docs/log"),
     files=("docs/log/current.md", "VIEW.md"),
     loops="changes",
+    generated=("docs/log/events", "docs/log/events/old", "docs/a b"),
 )
 
 
@@ -110,6 +111,8 @@ def test_rules_name_each_path_once_and_leave_out_what_lies_in_another() -> None:
         "/docs/log/** -text",
         "/VIEW.md -text",
         "/changes/*/loops/** -text",
+        "/docs/log/events/** linguist-generated",
+        '"/docs/a b/**" linguist-generated',
     )
     assert exclude_lines(AREAS, "") == (
         "/.state",

@@ -17,7 +17,10 @@ from tests.support.projects import open_checkout, put
 IGNORE = "# >>> passdown >>>\n/.conductor\n/conductor/sessions/active\n.passdown-*.tmp\n# <<< passdown <<<\n"
 ATTRIBUTES = (
     "# >>> passdown >>>\n/thoughts/shared/handoffs/** -text\n/conductor/sessions/archive/** -text\n"
-    "/changes/*/loops/** -text\n/thoughts/shared/handoffs/current.md merge=union\n# <<< passdown <<<\n"
+    "/changes/*/loops/** -text\n/thoughts/shared/handoffs/events/** linguist-generated\n"
+    "/thoughts/shared/handoffs/archive/** linguist-generated\n"
+    "/conductor/sessions/archive/** linguist-generated\n"
+    "/thoughts/shared/handoffs/current.md merge=union\n# <<< passdown <<<\n"
 )
 LOCAL = ("conductor/sessions/active/LEDGER.md", ".conductor/state.json", "src/.passdown-1-ab.tmp")
 SHARED = (

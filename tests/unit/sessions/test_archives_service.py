@@ -2,25 +2,30 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from passdown.core.facts import PROMPTED
 from passdown.core.formats.archives import LEDGER as WHOLE
 from passdown.core.formats.archives import Archive, ArchiveStatus, parse_archive
+from passdown.core.formats.journal import NOT_PUBLISHED
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.handoffs import FileHash
 from passdown.core.sessions.ledger_sync import NewFact
 from passdown.core.sessions.session_facts import Account
 from passdown.engines.files import archive as archiver
 from passdown.engines.files.archive import remove_file
-from passdown.errors import StorageError
+from passdown.errors import CacheError, StorageError
+from passdown.ports.commit_contents import ChangedLines
 from passdown.records import replace
 from passdown.services.sessions import archives
 from passdown.services.sessions.archives import archive_ledger, archive_stale, hash_files, read_checkout_state
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.ledgers import update_ledger
+from passdown.services.sessions.publications import publish
 from passdown.services.sessions.sessions import recover
+from passdown.settings import ArchiveSettings, KeptRecords, Settings
 from passdown.testing.memory.documents import MemoryDocuments
 from passdown.testing.memory.git_history import MemoryHistory
 from passdown.testing.memory.repository import MemoryRepository
@@ -290,6 +295,107 @@ def test_the_surroundings_are_branch_commit_and_files() -> None:
         "main",
         "",
     )
+
+
+def test_a_record_says_how_many_lines_changed() -> None:
+    place = make_place()
+    account = place.start()
+    for path in ("a.py", "b.png", "c.py"):
+        account = place.say(account, FactKind.FILE, path).account
+    contents = MemoryHistory()
+    lines = {"a.py": ChangedLines(12, 3), "b.png": ChangedLines(None, None)}
+    contents.counted[account.start.commit] = lines
+    project = with_parts(place, commit_contents=contents)
+
+    around = read_checkout_state(project, account, for_record=True)
+
+    assert [(one.path, one.change) for one in around.file_hashes] == [
+        ("a.py", "+12 -3"),
+        ("b.png", "binary"),
+        ("c.py", ""),
+    ]
+
+
+def only_record(place: Place) -> Archive:
+    """Read the one record of the archive."""
+    (record,) = records(place).values()
+    return record
+
+
+def test_the_record_of_an_ended_session_names_its_events_and_does_not_repeat_them() -> None:
+    place = make_place()
+    account = work(place)
+    publish(place.project, account.session, kind="checkpoint", reason="turn")
+    place.say(account, FactKind.DONE, "the form")
+    end_session(place.project, account)
+
+    archive_stale(place.project)
+
+    record = only_record(place)
+    events = [one.rank.id for one in place.project.index.places()]
+    assert list(record.events) == events[::-1]
+    assert len(events) == 2
+    assert (record.summary, record.completed) == ("sign in", ())
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_a_record_repeats_what_is_in_no_event_that_can_be_found(
+    monkeypatch: pytest.MonkeyPatch, *, is_lost: bool
+) -> None:
+    place = make_place()
+    account = place.say(work(place), FactKind.DONE, "the form").account
+    end_session(place.project, account)
+
+    def fail(*_: object) -> NoReturn:
+        raise CacheError("in use", hint="wait")
+
+    if is_lost:
+        monkeypatch.setattr(place.project.index, "published", lambda _: NOT_PUBLISHED)
+    else:
+        monkeypatch.setattr(archives, "catch_up_session", fail)
+    archive_stale(place.project)
+
+    assert (only_record(place).events, only_record(place).completed) == ((), ("the form",))
+
+
+HANDOFF = Settings(archive=ArchiveSettings(sessions=KeptRecords.HANDOFF))
+
+
+def test_only_an_ordinary_session_leaves_no_record_if_the_settings_say_so() -> None:
+    place = make_place(settings=HANDOFF)
+    account = place.say(work(place), FactKind.DONE, "the form").account
+    end_session(place.project, account)
+
+    (archived,) = archive_stale(place.project)
+
+    assert (archived.path, archived.is_removed) == ("", True)
+    assert records(place) == {}
+
+
+@pytest.mark.parametrize("trigger", ["manual", "pre-compact", "stale", "track-switch", "track-complete"])
+def test_any_other_archive_stays_whatever_the_settings_say(trigger: str) -> None:
+    place = make_place(settings=HANDOFF)
+    account = work(place)
+
+    assert archive_ledger(place.project, account, trigger).path
+
+    assert only_record(place).trigger == trigger
+
+
+def test_a_crashed_session_and_a_ledger_that_says_more_leave_a_record_in_any_case() -> None:
+    place = make_place(settings=HANDOFF)
+    account = work(place)
+    place.edit("## Open Questions\n", "## Open Questions\n\n## My notes\n\nAsk Ann\n")
+    end_session(place.project, account)
+    archive_stale(place.project)
+    assert "Ask Ann" in place.read(f"{FOLDER}/{next(iter(records(place)))}")
+
+    place = make_place(settings=HANDOFF)
+    work(place)
+    place.pass_time(hours=30)
+    recover(place.project)
+    archive_stale(place.project)
+    assert only_record(place).trigger == "stale"
 
 
 def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:

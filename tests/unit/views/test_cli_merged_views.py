@@ -4,12 +4,15 @@ import json
 import stat
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from passdown.core.formats.events import parse_event
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
+from passdown.errors import StorageError
 from passdown.services.log.synthesis import repair_view
+from passdown.services.sessions import session_end
 from tests.support.commands import Caller
 from tests.support.gits import Project, make_started
 from tests.support.projects import EVENTS, VIEW, listing, put, put_event, stop_clock
@@ -227,3 +230,84 @@ def test_a_document_that_quotes_a_view_is_not_ours(command: Caller, project: Pro
 
     assert command("synthesize").code == 1
     assert (project.folder / VIEW).read_text() == mine
+
+
+def is_doubled(project: Project, commit: str = "HEAD") -> bool:
+    """Tell whether a commit has a view that git merged."""
+    return find_view_owner(project.git("show", f"{commit}:{VIEW}").encode()) is ViewOwner.MERGED
+
+
+@pytest.mark.requirement("C116")
+@pytest.mark.parametrize("branch", ["main", "topic"])
+def test_our_next_commit_regenerates_a_merged_view_on_any_branch(
+    command: Caller, project: Project, branch: str
+) -> None:
+    diverge(command, project)
+    if branch != "main":
+        project.git("checkout", "--quiet", "-b", branch)
+    assert is_doubled(project)
+
+    command("start", "--session", "one")
+    command("done", "Rowed", "--session", "one")
+    command("end", "--session", "one")
+
+    assert project.git("log", "-1", "--format=%s").startswith("passdown: ")
+    assert f"M\t{VIEW}" in project.changed()
+    assert not is_doubled(project)
+    assert "Work of side" in (project.folder / VIEW).read_text()
+
+
+def test_a_merged_view_that_git_does_not_track_is_left_on_another_branch(
+    command: Caller, project: Project
+) -> None:
+    diverge(command, project)
+    merged = (project.folder / VIEW).read_bytes()
+    project.git("checkout", "--quiet", "-b", "topic")
+    project.git("rm", "--quiet", "--cached", VIEW)
+    project.git("commit", "--quiet", "--message=no view")
+
+    assert command("synthesize", "--no-confirm", "--commit").code == 0
+
+    assert (project.folder / VIEW).read_bytes() == merged
+
+
+@pytest.mark.requirement("C127", "C116")
+def test_nothing_is_archived_before_a_merged_view_is_regenerated_and_committed(
+    command: Caller, project: Project
+) -> None:
+    diverge(command, project)
+    hint = "  hint: run `passdown synthesize --no-confirm --commit`\n"
+
+    for _ in ("merged", "regenerated, but not committed"):
+        done = command("archive", "run", "--yes")
+        assert (done.code, done.err) == (
+            1,
+            f"passdown: nothing was archived: {VIEW} was merged by git and not regenerated\n{hint}",
+        )
+        command("synthesize", "--no-confirm")
+    command("synthesize", "--no-confirm", "--commit")
+    assert "merged by git" not in command("archive", "run", "--yes").err
+
+
+@pytest.mark.requirement("C116", "C131")
+def test_events_are_not_committed_alone_on_top_of_a_merged_view(
+    command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    diverge(command, project)
+    command("start", "--session", "one")
+    command("done", "Rowed", "--session", "one")
+    count = project.count()
+
+    with monkeypatch.context() as broken:
+        broken.setattr(session_end, "synthesize", fail)
+        command("end", "--session", "one")
+
+    assert project.count() == count
+    command("synthesize", "--no-confirm", "--commit")
+    assert project.count() == count + 1
+    assert not is_doubled(project)
+
+
+def fail(*_: object, **__: object) -> NoReturn:
+    """Fail as a full disk would."""
+    raise StorageError("no space left", hint="make room")

@@ -35,7 +35,11 @@ class CommitsVerdict:
     refused: Annotated[
         tuple[services.JudgedCommit, ...], "The commits that change files held by another session."
     ] = ()
+    merged_views: Annotated[
+        tuple[str, ...], "The last commits of pushed branches whose view git merged and nobody regenerated."
+    ] = ()
     is_judged: Annotated[bool, "Whether sessions coordinate here.", HIDDEN] = True
+    view: Annotated[str, "The path of that view.", HIDDEN] = ""
 
 
 @record
@@ -73,13 +77,16 @@ def judge_push(caller: Caller, pushed: services.PushedRefs) -> CommitsVerdict:
         contents = workspace.commit_contents.commits_pushed(*pushed) or ()
         return [path for content in contents for path in content.paths]
 
-    found = services.PushResult()
+    found, view = services.PushResult(), ""
     for workspace in _open_projects(caller, list_paths):
         result = services.check_push(workspace, _find_committer(caller), pushed)
         found = result if result.refused or result.is_stopped else found
         if result.is_stopped:
+            view = workspace.settings.paths.view
             break
-    return CommitsVerdict(passed=not found.is_stopped, refused=found.refused)
+    return CommitsVerdict(
+        passed=not found.is_stopped, refused=found.refused, merged_views=found.merged_views, view=view
+    )
 
 
 def judge_branch(caller: Caller, span: str) -> CommitsVerdict:

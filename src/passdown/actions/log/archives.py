@@ -22,6 +22,7 @@ from passdown.services.log.archive_writers import (
     find_refusal,
     read_writer,
 )
+from passdown.services.log.commits import find_merged_view
 from passdown.services.log.event_archive import ArchiveProblem, plan_cleaning, verify_archive
 from passdown.services.log.events import update_index
 from passdown.services.log.rollups import archive_events, count_due
@@ -167,7 +168,7 @@ def run(caller: Caller, request: ArchivingRequest) -> ArchiveRun:
 def _require_writer(workspace: Workspace) -> ArchiveWriter:
     """Return what this clone may do; raise a PassdownError if it may not archive."""
     writer = read_writer(workspace)
-    refused = find_branch_refusal(workspace) or find_refusal(writer)
+    refused = find_branch_refusal(workspace) or find_refusal(writer) or find_merged_view(workspace)
     if refused is not None:
         raise PassdownError(f"nothing was archived: {refused.reason}", hint=refused.hint)
     return writer

@@ -219,6 +219,21 @@ def rows_of(cls: type[T], *header: str) -> TableOf[T]:
     return TableOf(header, lambda cells: make(**dict(zip(names, cells, strict=True))), attrgetter(*names))
 
 
+@record(kw_only=False)
+class Omittable(Generic[T]):
+    """A value that is not written at all if it is empty, neither as a word for nothing nor as a header."""
+
+    codec: Codec[T]
+
+    def read(self, content: str, at: PlacePosition) -> PlaceReading[T]:
+        """Read the value."""
+        return self.codec.read(content, at)
+
+    def write(self, value: T) -> str:
+        """Write the value, or nothing."""
+        return self.codec.write(value) if value else ""
+
+
 def is_comment(text: str) -> bool:
     """Return whether a text consists only of HTML comments."""
     at = 0

@@ -3,20 +3,22 @@
 from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
 from typing import Annotated, Final
 
-from passdown.core.documents.documents import TAIL, DocumentFormat, key_line
+from passdown.core.documents.documents import TAIL, DocumentFormat, DocumentShape, key_line
 from passdown.core.documents.fields import in_key, in_section, in_sections
 from passdown.core.documents.frontmatter import split_front_matter
 from passdown.core.documents.markdown import find_rule
-from passdown.core.documents.places import ListOf, rows_of
+from passdown.core.documents.outlines import Outline
+from passdown.core.documents.places import ListOf, Omittable, rows_of
 from passdown.core.ids import fold_id
 from passdown.core.kinds import CARRIED
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, Unknown, warning
 from passdown.core.times import parse_instant, render_archive_stamp
-from passdown.records import field, record
+from passdown.records import field, record, replace
 
 VERSION: Final = 1
 LEDGER: Final = TAIL
@@ -79,6 +81,12 @@ class Archive:
     )
     status: Annotated[ArchiveStatus | None, "The state of the session.", in_key(required=True)] = None
     track: Annotated[str | None, "The track it was bound to.", in_key()] = None
+    events: Annotated[
+        tuple[str, ...],
+        "The events with the facts of the session, which are not repeated here; then empty sections are left "
+        "out.",
+        in_key(),
+    ] = ()
     title: Annotated[str, "The document's title."] = "Session Handoff"
     summary: Annotated[str, "What happened, in one or two sentences.", in_section("Summary")] = ""
     completed: Annotated[tuple[str, ...], "Finished work.", in_section("Completed")] = ()
@@ -168,7 +176,40 @@ def _judge(text: str, archive: Archive) -> Iterator[Problem]:
         yield warning(key_line(text, "status"), "status", shown)
 
 
+class _ShortFormat(DocumentFormat[Archive]):
+    """The format of archives that name events: only the summary is always there."""
+
+    @cached_property
+    def shape(self) -> DocumentShape:
+        """The parts of the documents, all but the first optional."""
+        whole = super().shape
+        first, *others = whole.outline.places
+        optional = (replace(one, codec=Omittable(one.codec), required=False) for one in others)
+        return replace(whole, outline=Outline((first, *optional)))
+
+
 FORMAT: Final = DocumentFormat(Archive, "archive", VERSION, _judge, title="Session Handoff", cut=_cut_ledger)
-parse_archive: Final = FORMAT.parse
-render_archive: Final = FORMAT.render
-fix_archive: Final = FORMAT.fix
+_SHORT: Final = _ShortFormat(Archive, "archive", VERSION, _judge, title="Session Handoff", cut=_cut_ledger)
+
+
+def parse_archive(text: str) -> Archive:
+    """Read an archive without losing anything; `problems` lists what is wrong.
+
+    Raises `FormatError` if the text is too large or newer than this reader.
+    """
+    archive = FORMAT.parse(text)
+    return _SHORT.parse(text) if archive.events else archive
+
+
+def render_archive(archive: Archive) -> str:
+    """Write an archive; one that was read keeps every byte outside the places whose value changed."""
+    return _form_of(archive).render(archive)
+
+
+def fix_archive(archive: Archive) -> str:
+    """Write an archive that was read, repairing what is safe to repair."""
+    return _form_of(archive).fix(archive)
+
+
+def _form_of(archive: Archive) -> DocumentFormat[Archive]:
+    return _SHORT if archive.events else FORMAT

@@ -38,6 +38,7 @@ class FindingKind(StrEnum):
     IGNORED = "ignored"
     LINE_ENDS = "line-ends"
     VIEW_MERGE = "view-merge"
+    GENERATED = "generated"
     LEFTOVERS = "leftovers"
     VIEW = "view"
     KEPT_VIEW = "kept-view"
@@ -173,6 +174,18 @@ def no_view_merge(path: str, view: str) -> Finding:
     hint = f"run {_FIX} to write the rule, and commit {path}"
     what = f"{path} does not set merge=union for {view}, so a merge can conflict in it"
     return Finding(code=FindingKind.VIEW_MERGE, what=what, hint=hint, where=path, is_fixable=True)
+
+
+def not_generated(path: str) -> Finding:
+    """Forges show events, rollups and records in full in pull requests."""
+    return Finding(
+        code=FindingKind.GENERATED,
+        what=f"{path} does not mark events and records as generated, so pull requests show them in full",
+        hint=f"run {_FIX} to write the rules, and commit {path}",
+        where=path,
+        severity=Severity.WARNING,
+        is_fixable=True,
+    )
 
 
 def leftovers(paths: Sequence[str]) -> Finding:

@@ -12,6 +12,9 @@ LEFTOVERS: Final = ".passdown-*.tmp"
 UNION: Final = "merge=union"
 """The attribute that makes git keep the lines of both sides in a merge; it is built into git."""
 
+GENERATED: Final = "linguist-generated"
+"""The attribute that makes forges collapse files in the diff of a pull request."""
+
 _SPECIAL: Final = "*?[\\"
 
 
@@ -25,6 +28,8 @@ class PathClasses(NamedTuple):
     loops: str = ""
     view: str = ""
     """The shared file that is rebuilt anyway, so git may keep the lines of both sides in a merge."""
+    generated: tuple[str, ...] = ()
+    """Shared folders whose files only Passdown writes, so nobody reviews them line by line."""
 
 
 class _Span(NamedTuple):
@@ -129,14 +134,16 @@ def attribute_lines(areas: PathClasses) -> tuple[str, ...]:
     """Return the rules for `.gitattributes`.
 
     Git must not change line ends of shared files (C66). It merges the view by `union`, which never conflicts;
-    the view is regenerated afterwards (C116).
+    the view is regenerated afterwards (C116). Forges collapse the diffs of generated files; the view stays
+    visible, because it is what a reviewer reads.
     """
     folders = _outermost(areas.shared)
     files = [path for path in areas.files if not _is_in(path, folders)]
     rules = [*(f"{_rule(path)}/**" for path in folders), *(_rule(path) for path in files)]
     rules += [f"{_rule(areas.loops)}/*/loops/**"] if areas.loops else []
     union = [f"{_quoted(_rule(areas.view))} {UNION}"] if areas.view else []
-    return (*(f"{_quoted(rule)} -text" for rule in rules), *union)
+    made = [f"{_quoted(f'{_rule(path)}/**')} {GENERATED}" for path in _outermost(areas.generated)]
+    return (*(f"{_quoted(rule)} -text" for rule in rules), *made, *union)
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:

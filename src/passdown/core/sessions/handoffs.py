@@ -6,7 +6,7 @@
 4. Read back from either, it has what the next session carries on, and what is needed to find changes (G18).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 
@@ -16,6 +16,7 @@ from passdown.core.documents.scalars import read_scalar, write_scalar
 from passdown.core.formats.archives import LEDGER, Archive, ArchiveDecision, Artifact, archive_status
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.formats.ledgers import Ledger
+from passdown.core.json_text import dump, read_members, text_of
 from passdown.core.kinds import CARRIED, FactKind
 from passdown.core.problems import Malformed, Unknown
 from passdown.core.sessions.ledger_sync import RULED_OUT, NewFact, make_rule, show_decision, split_decision
@@ -31,7 +32,7 @@ from passdown.core.sessions.secrets import redact, redact_account, redact_all
 from passdown.core.sessions.session_facts import Account, only_shared
 from passdown.core.test_counts import CountedTests
 from passdown.core.times import is_older
-from passdown.records import record
+from passdown.records import record, replace
 
 HASH: Final = "sha256:"
 """The prefix of a file hash."""
@@ -40,6 +41,7 @@ OLD_AFTER: Final = timedelta(hours=24)
 """The age after which a handoff may be out of date."""
 
 _COMMIT: Final = "commit"
+_HASHES: Final = "file_hashes"
 
 Further = tuple[tuple[FactKind, tuple[str, ...]], ...]
 """Facts of the kinds that have no field in documents, by kind."""
@@ -60,6 +62,8 @@ class FileHash(NamedTuple):
 
     path: str
     hash: str = ""
+    change: str = ""
+    """How many lines the session added and removed, such as `+12 -3`; empty if unknown."""
 
 
 @record
@@ -110,6 +114,7 @@ class Handoff:
     file_hashes: Annotated[tuple[FileHash, ...], "The changed files, with their hashes."] = ()
     created: Annotated[tuple[str, ...], "The changed files that did not exist when the session started."] = ()
     redacted: Annotated[tuple[str, ...], "The names of the rules that found the removed secrets."] = ()
+    events: Annotated[tuple[str, ...], "The events that have its facts, if it does not repeat them."] = ()
 
 
 def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) -> Handoff:
@@ -156,7 +161,7 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
         retries=tuple(count_retries(clean).items()),
         failure=find_failure(clean),
         file_hashes=tuple(
-            FileHash(path, one.hash) for path, one in zip(paths, checkout_state.file_hashes, strict=True)
+            one._replace(path=path) for path, one in zip(paths, checkout_state.file_hashes, strict=True)
         ),
         created=tuple(redact_all(checkout_state.created)[0]),
         redacted=tuple(dict.fromkeys((*found, *more, *rest))),
@@ -214,6 +219,9 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
     unknown = [
         Unknown(place=PLACE, text=f"{name}: {write_scalar(value)}") for name, value in front.items() if value
     ]
+    hashes = {one.path: f"{HASH}{one.hash}" for one in handoff.file_hashes if one.hash}
+    if hashes and not handoff.events:  # nobody is meant to continue from the record of an ended session
+        unknown.append(Unknown(place=PLACE, text=f"{_HASHES}: {dump(hashes)}"))
     if ledger:
         unknown.append(Unknown(place=LEDGER, text=redact(ledger).text.rstrip()))
     return Archive(
@@ -222,6 +230,7 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
         trigger=handoff.trigger,
         status=archive_status(handoff.trigger),
         track=handoff.track or None,
+        events=handoff.events,
         summary=handoff.goal,
         completed=handoff.done,
         in_progress=(handoff.now,) if handoff.now else (),
@@ -244,7 +253,23 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
 
 
 def _show_file(one: FileHash) -> Artifact:
-    return Artifact(file=one.path, note=f"{HASH}{one.hash}" if one.hash else "")
+    return Artifact(file=one.path, note=one.change)
+
+
+def _read_file(one: Artifact, hashes: Mapping[str, str]) -> FileHash:
+    """Read a file with its hash, which older archives have in place of the change."""
+    if one.note.startswith(HASH):
+        return FileHash(one.file, one.note.removeprefix(HASH))
+    return FileHash(one.file, hashes.get(one.file, ""), one.note)
+
+
+def _read_hashes(text: str) -> Mapping[str, str]:
+    """Read the hashes of files by their paths; none if the text has another form."""
+    try:
+        members = read_members(text)
+        return {one.name: (text_of(one.value, one.name) or "").removeprefix(HASH) for one in members}
+    except Malformed:
+        return {}
 
 
 def _read_choice(text: str, because: str) -> HandoffDecision:
@@ -271,6 +296,7 @@ def from_archive(archive: Archive) -> Handoff:
         if one.place == PLACE:
             name, _, value = one.text.partition(":")
             front[name.strip()] = read_scalar(value.strip()) or ""
+    hashes = _read_hashes(front.get(_HASHES, ""))
     return Handoff(
         at=archive.date,
         session=archive.session_id or "",
@@ -289,11 +315,25 @@ def from_archive(archive: Archive) -> Handoff:
         feedback=(archive.context,) if archive.context else (),
         test=front.get("test", ""),
         test_exit=_number(front.get("test_exit_code", "")),
-        file_hashes=tuple(
-            FileHash(one.file, one.note.removeprefix(HASH) if one.note.startswith(HASH) else "")
-            for one in (*archive.modified, *archive.created)
-        ),
+        file_hashes=tuple(_read_file(one, hashes) for one in (*archive.modified, *archive.created)),
         created=tuple(one.file for one in archive.created),
+        events=archive.events,
+    )
+
+
+def without_events(handoff: Handoff, events: tuple[str, ...]) -> Handoff:
+    """Return the handoff of an ended session without what its events state."""
+    return replace(
+        handoff,
+        events=events,
+        branch="",
+        now="",
+        done=(),
+        next=(),
+        choices=(),
+        questions=(),
+        more=(),
+        feedback=(),
     )
 
 
@@ -342,7 +382,7 @@ def find_drift(
 ) -> HandoffDrift:
     """Compare a handoff with the current state; whatever it does not mention counts as unchanged."""
     age = here.at - handoff.at if handoff.at else None
-    hashes = dict(here.file_hashes)
+    hashes = {one.path: one.hash for one in here.file_hashes}
     known = [file_hash for file_hash in handoff.file_hashes if file_hash.hash]
     differs = bool(handoff.branch) and handoff.branch != here.branch
     return HandoffDrift(

@@ -7,7 +7,7 @@ from passdown.core.facts import is_commit
 from passdown.core.lazy_regex import pattern
 from passdown.engines.git.git_folder import is_own, read_text
 from passdown.engines.git.process import Git, split_names
-from passdown.ports.commit_contents import CommitContent
+from passdown.ports.commit_contents import ChangedLines, CommitContent
 from passdown.ports.git_history import DescribedCommit
 
 if TYPE_CHECKING:
@@ -108,6 +108,26 @@ def read_created(git: Git, commit: str, paths: "Sequence[str]") -> list[str]:
         return []
     there = frozenset(split_names(answer.output))
     return [path for path in paths if path not in there]
+
+
+def read_changes(git: Git, commit: str, paths: "Sequence[str]") -> dict[str, ChangedLines]:
+    """Return how many lines of tracked files were added and removed since a commit; `-` means no text."""
+    if not _ID.fullmatch(commit):
+        return {}
+    options = ("-z", "--numstat", "--no-renames", "--relative", "--no-ext-diff", "--no-textconv")
+    answer = git.run("--literal-pathspecs", "diff", *options, commit, "--", *paths)
+    lines = [one.split("\t", 2) for one in split_names(answer.output)] if answer.is_done else []
+    return {path: ChangedLines(_count(added), _count(removed)) for added, removed, path in lines}
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isdigit() else None
+
+
+def read_file(git: Git, commit: str, path: str) -> bytes | None:
+    """Return the content of a file in a commit, by its path from here."""
+    answer = git.run("cat-file", "blob", f"{commit}:./{path}") if _ID.fullmatch(commit) else None
+    return answer.output if answer is not None and answer.is_done else None
 
 
 def read_hooks_path(git: Git, place: "GitPaths") -> str:

@@ -294,14 +294,15 @@ def _judge(output: bytes, now: datetime, amendable: timedelta) -> Skipped | None
     seconds = output.split(b" ")[0]
     if not seconds.isdigit():
         return None
-    age = now - datetime.fromtimestamp(int(seconds), UTC)
+    made = datetime.fromtimestamp(int(seconds), UTC)
+    age = now - made
     if age >= amendable or -age > amendable:
         return None
     minutes = max(0, age // _MINUTE)
     old = "1 minute" if minutes == 1 else f"{minutes} minutes"
     reason = f"your last commit is {old} old and not pushed, so you may still amend it"
     hint = "push it, or wait until it is 30 minutes old, or run `passdown synthesize --commit`"
-    return Skipped(why=SkipReason.AMENDABLE, reason=reason, hint=hint)
+    return Skipped(why=SkipReason.AMENDABLE, reason=reason, hint=hint, until=made + amendable)
 
 
 def list_committable(git: Git, root: str, paths: Sequence[str]) -> Sequence[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from passdown.engines.git.index_file import Mark
     from passdown.engines.git.process import Git
     from passdown.ports.archive_branch import Conflicts
-    from passdown.ports.commit_contents import CommitContent
+    from passdown.ports.commit_contents import ChangedLines, CommitContent
     from passdown.ports.git_history import DescribedCommit, UnfinishedWork
 
 _HEADS: Final = "refs/heads/"
@@ -345,6 +345,22 @@ class GitRepository:
         from passdown.engines.git.commit_contents import read_created  # only archives ask
 
         return read_created(self._git(place), commit, paths)
+
+    def count_changes(self, commit: str, paths: Sequence[str]) -> "Mapping[str, ChangedLines]":
+        place = self._place() if paths else None
+        if place is None:
+            return {}
+        from passdown.engines.git.commit_contents import read_changes  # only archives ask
+
+        return read_changes(self._git(place), commit, paths)
+
+    def read_committed(self, commit: str, path: str) -> bytes | None:
+        place = self._place()
+        if place is None:
+            return None
+        from passdown.engines.git.commit_contents import read_file  # only the guard asks
+
+        return read_file(self._git(place), commit, path)
 
     def is_main_checkout(self) -> bool:
         """Return whether this is the clone's first checkout and not a linked worktree."""

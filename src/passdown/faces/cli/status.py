@@ -47,7 +47,7 @@ def _say_status(found: actions.StatusResult) -> None:
 
 def _say_uncommitted(found: actions.StatusResult) -> None:
     if files := found.uncommitted:
-        output.say(output.wrapped(f"{found.counted} not committed yet: {files.reason}", "", "  "))
+        output.say(output.wrapped(f"{found.counted} not committed yet: {files.waits}", "", "  "))
         if files.hint:
             output.note_hint(files.hint)
 

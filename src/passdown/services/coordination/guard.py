@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.coordination.leases import FREE, MINE, PathVerdict
+from passdown.core.formats.view_footer import ViewOwner, find_view_owner
 from passdown.core.times import seconds_words
 from passdown.errors import StorageError, UsageError
 from passdown.ports.commit_contents import CommitContent
@@ -65,6 +66,9 @@ class PushResult:
 
     refused: Annotated[tuple[JudgedCommit, ...], "The commits that change files of another session."] = ()
     is_stopped: Annotated[bool, "Whether the push must not be made."] = False
+    merged_views: Annotated[
+        tuple[str, ...], "The last commits of branches whose view git merged and nobody regenerated."
+    ] = ()
 
 
 def check_commit(workspace: Workspace, committer: Committer) -> GuardResult:
@@ -127,10 +131,15 @@ def check_commits(workspace: Workspace, span: str) -> Sequence[JudgedCommit] | N
 def check_push(workspace: Workspace, committer: Committer, pushed: PushedRefs) -> PushResult:
     """Judge the commits of a push as `check_commits` does, but for the session that pushes (C156).
 
-    Its own files pass. A person is only warned, unless the settings say otherwise.
+    1. Its own files pass. A person is only warned, unless the settings say otherwise.
+    2. A branch must not end with a view that git merged and nobody regenerated, whoever pushes it, and also
+       where sessions do not coordinate.
     """
-    coordination = workspace.find_coordination()
-    contents = workspace.commit_contents.commits_pushed(*pushed) if coordination else None
+    contents = workspace.commit_contents.commits_pushed(*pushed)
+    merged = _find_merged_views(workspace, pushed.tips, contents or ())  # 2
+    if merged:
+        return PushResult(is_stopped=True, merged_views=merged)
+    coordination = workspace.find_coordination() if contents else None
     if coordination is None or not contents:
         return PushResult()
     account = find_named_session(workspace, committer.ids)
@@ -138,6 +147,15 @@ def check_push(workspace: Workspace, committer: Committer, pushed: PushedRefs) -
     refused = tuple(one for one in judged if one.conflicts)
     stops = committer.is_agent or workspace.settings.guard.people is PeoplePolicy.STOP
     return PushResult(refused=refused, is_stopped=bool(refused) and stops)
+
+
+def _find_merged_views(
+    workspace: Workspace, tips: Sequence[str], contents: Sequence[CommitContent]
+) -> tuple[str, ...]:
+    """Return the tips, among the commits that are pushed, with a view that git merged."""
+    new, path = {one.commit for one in contents}, workspace.settings.paths.view
+    views = ((tip, workspace.commit_contents.read_committed(tip, path)) for tip in tips if tip in new)
+    return tuple(tip for tip, view in views if find_view_owner(view) is ViewOwner.MERGED)
 
 
 def _judge_commits(

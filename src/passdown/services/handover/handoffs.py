@@ -9,6 +9,7 @@ from passdown.core.documents.conflicts import refuse_conflict
 from passdown.core.facts import Fact, Provenance, make_key
 from passdown.core.formats.archives import Archive, parse_archive, parse_archive_file_name
 from passdown.core.kinds import FactKind, Merging
+from passdown.core.merge.event_facts import parse_event_facts
 from passdown.core.sessions.handoff_streams import from_stream
 from passdown.core.sessions.handoffs import (
     CheckoutState,
@@ -28,6 +29,7 @@ from passdown.services.handover.snapshots import MANUAL, take_snapshot
 from passdown.services.handover.streams import find_stream, import_own, read_stream, read_text, write_stream
 from passdown.services.log.commits import CommitTrigger, NotDue
 from passdown.services.log.events import WrittenEvent, update_index
+from passdown.services.log.history import EventTexts
 from passdown.services.log.synthesis import synthesize
 from passdown.services.log.views import WrittenView
 from passdown.services.sessions.archives import (
@@ -273,8 +275,22 @@ def review_handoff(workspace: Workspace, name: str) -> HandoffComparison:
     if listed.kind == STREAM:
         handoff = from_stream(read_stream(workspace, listed.path))
     else:
-        handoff = from_archive(_read_archive(workspace, listed.path))
+        handoff = _with_facts(workspace, from_archive(_read_archive(workspace, listed.path)))
     return compare_handoff(workspace, read_listed(workspace, listed), handoff)
+
+
+def _with_facts(workspace: Workspace, handoff: Handoff) -> Handoff:
+    """Add the facts that a record leaves to its events; an event that is gone is left out."""
+    if not handoff.events:
+        return handoff
+    from passdown.core.sessions.record_facts import with_events  # only records of ended sessions name events
+
+    update_index(workspace.log, workspace.index)
+    texts = EventTexts(workspace.log)
+    places = [place for name in handoff.events for place in workspace.index.places(name)]
+    read = ((place.name, texts.read(place)) for place in places if place.rank.id in handoff.events)
+    sources = (parse_event_facts(text.encode(), name) for name, text in read if text is not None)
+    return with_events(handoff, [one for one in sources if one is not None])
 
 
 def compare_handoff(workspace: Workspace, listed: ListedHandoff, handoff: Handoff) -> HandoffComparison:

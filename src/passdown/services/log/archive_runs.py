@@ -26,7 +26,7 @@ from passdown.services.log.archive_writers import (
     is_automatic,
     read_writer,
 )
-from passdown.services.log.commits import ARCHIVING
+from passdown.services.log.commits import ARCHIVING, find_merged_view
 from passdown.services.log.event_archive import ArchiveProblem, CheckedRollup, check_rollup, find_missing
 from passdown.services.log.events import update_portion
 from passdown.services.log.rollups import AT_ONCE, NOTHING_ARCHIVED, ArchivedEvents
@@ -232,7 +232,7 @@ class Writing(NamedTuple):
 def archive_all(workspace: Workspace) -> tuple[ArchivedEvents, str]:
     """Archive everything that is due, if this is the clone that archives; return why not otherwise."""
     writer = read_writer(workspace)
-    refused = find_branch_refusal(workspace) or find_unasked_refusal(writer)
+    refused = find_branch_refusal(workspace) or find_unasked_refusal(writer) or find_merged_view(workspace)
     if refused is not None:
         return NOTHING_ARCHIVED, f"{refused.reason}; {refused.hint}"
     done = run(workspace, writer, Writing())

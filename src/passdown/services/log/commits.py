@@ -7,13 +7,16 @@ from enum import StrEnum
 from typing import Annotated, Final
 
 from passdown import layout
+from passdown.core.formats.events import Event, parse_event
+from passdown.core.formats.view_footer import ViewOwner, find_view_owner
+from passdown.core.sessions.commit_subjects import describe_events
 from passdown.core.times import parse_instant, render_millis
-from passdown.errors import StorageError
+from passdown.errors import FormatError, StorageError
 from passdown.ports.clock import Clock
 from passdown.ports.documents import Documents
-from passdown.ports.repository import Committed, Repository, Skipped
+from passdown.ports.repository import Committed, Repository, Skipped, SkipReason
 from passdown.records import record
-from passdown.services.log.views import view_place
+from passdown.services.log.views import REGENERATE, has_merged_view, view_place
 from passdown.services.workspace.local_files import Mark, read_small
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings
@@ -22,6 +25,9 @@ ARCHIVING: Final = Mark(layout.ARCHIVING, b"Events are being archived; the next 
 
 LAST_CHECKPOINT: Final = layout.LAST_CHECKPOINT
 """The local file with the time of the last checkpoint commit."""
+
+_MOST_READ: Final = 50
+"""How many events are read to say in the subject of their commit what they state."""
 
 
 class CommitTrigger(StrEnum):
@@ -57,17 +63,40 @@ def commit(
 
     The view is only included if it is in its tracked place (C43).
     """
-    if (not_due := find_not_due(documents, clock, settings, trigger)) is not None:
-        return not_due
     view = settings.paths.view
     is_view_left = view in paths and not view_place(repository, settings).is_tracked
     own = [path for path in paths if not (is_view_left and path == view)]
-    outcome = repository.commit(own, message_for(settings.paths, own))
+    return commit_chosen(repository, documents, clock, settings, trigger, own)
+
+
+def commit_chosen(
+    repository: Repository,
+    documents: Documents,
+    clock: Clock,
+    settings: Settings,
+    trigger: CommitTrigger,
+    own: Sequence[str],
+) -> Committed | Skipped | NotDue:
+    """Commit as `commit` does, with the view if it is among the files, wherever it is tracked."""
+    if (not_due := find_not_due(documents, clock, settings, trigger)) is not None:
+        return not_due
+    stated = describe_events(_read_events(documents, settings.paths, own))
+    outcome = repository.commit(own, message_for(settings.paths, own, stated))
     if trigger is CommitTrigger.CHECKPOINT and isinstance(outcome, Committed):
         # If the time cannot be stored, the next commit merely comes too early.
         with suppress(StorageError):
             documents.replace(_stamp_path(settings), f"{render_millis(clock.now())}\n".encode())
     return outcome
+
+
+def find_merged_view(workspace: Workspace) -> Skipped | None:
+    """Return why nothing can be committed without the view: git merged it, here or in the last commit."""
+    path = workspace.settings.paths.view
+    committed = next(iter(workspace.history.texts_of(path)), None)
+    if not has_merged_view(workspace) and find_view_owner(committed) is not ViewOwner.MERGED:
+        return None
+    reason, hint = f"{path} was merged by git and not regenerated", f"run `{REGENERATE}`"
+    return Skipped(why=SkipReason.UNFINISHED, reason=reason, hint=hint)
 
 
 def find_not_due(
@@ -123,9 +152,26 @@ def _stamp_path(settings: Settings) -> str:
     return f"{settings.paths.runtime}/{LAST_CHECKPOINT}"
 
 
-def message_for(paths: Paths, committed: Sequence[str]) -> str:
-    """Return the commit message: how many files of each kind are included."""
-    return f"passdown: {count_files(paths, committed)}"
+def message_for(paths: Paths, committed: Sequence[str], stated: str = "") -> str:
+    """Return the commit message: how many files of each kind are included, and what the events state.
+
+    Our own commits are recognized by the beginning of the message, so the counts come first.
+    """
+    counts = count_files(paths, committed)
+    return f"passdown: {counts} ({stated})" if stated else f"passdown: {counts}"
+
+
+def _read_events(documents: Documents, paths: Paths, committed: Sequence[str]) -> Sequence[Event]:
+    """Read the newest events among the files, the newest last; leave out what cannot be read."""
+    names = [path for path in committed if path.startswith(f"{paths.events}/") and path.endswith(".md")]
+    newest = sorted(names, key=lambda path: path.rpartition("/")[2])[-_MOST_READ:]
+    return [event for path in newest if (event := _read_event(documents, path))]
+
+
+def _read_event(documents: Documents, path: str) -> Event | None:
+    with suppress(StorageError, FormatError):  # it is gone, or is no event: the commit only says less
+        return parse_event(documents.read(path).decode("utf-8", "replace"))
+    return None
 
 
 def count_files(paths: Paths, committed: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from passdown.records import record, replace
 from passdown.services.log.commits import (
     CommitTrigger,
     NotDue,
-    commit,
+    commit_chosen,
     find_not_due,
     list_uncommitted,
 )
@@ -28,6 +28,7 @@ from passdown.services.log.rollups import AT_ONCE, ArchivedEvents, archive_event
 from passdown.services.log.views import (
     ViewState,
     WrittenView,
+    has_merged_view,
     judge_view,
     local_view_path,
     make_text,
@@ -123,6 +124,7 @@ def synthesize(
     3. `archive` decides whether to archive. None archives after a commit at the end of a session, or that the
        user asked for, if this clone is the only writer (C127); where git does not track events, always. Both
        only if the settings allow it.
+    4. A tracked view that git merged is regenerated with every commit, also on a branch whose view is local.
 
     A commit includes the paths in `also`: our files that events do not mention.
     """
@@ -140,13 +142,14 @@ def synthesize(
         text = make_text(workspace.index)
         written = write_view(workspace.documents, place.path, text, settings.paths.runtime)
         _update_local(workspace, place, text, is_asked=trigger is CommitTrigger.ASKED)  # 2
+        repaired = _repair_elsewhere(workspace, place, text) if to_commit else ()  # 4
     if written.kept:
         from passdown.services.log.migrations import find_offered  # few views are broken
 
         broken = workspace.documents.read(written.kept)
         written = written._replace(offered=find_offered(workspace, place.path, broken, text))
     if to_commit and trigger is not None:
-        committed = _commit(workspace, place, trigger, also)
+        committed = _commit(workspace, place, trigger, (*also, *repaired))
     archived, not_archived = _archive(workspace, trigger, committed, is_wanted=archive)  # 3
     digest = workspace.index.digest(1)
     return SynthesisResult(
@@ -181,6 +184,17 @@ def _update_local(workspace: Workspace, place: ViewLocation, text: str, *, is_as
     mark_updated(workspace)
 
 
+def _repair_elsewhere(workspace: Workspace, place: ViewLocation, text: str) -> tuple[str, ...]:
+    """Regenerate a tracked view that git merged on a branch that does not use it; return its path."""
+    view = workspace.settings.paths.view
+    if place.path == view or not has_merged_view(workspace):
+        return ()
+    if view not in workspace.repository.listing(view.rpartition("/")[0]):
+        return ()
+    write_view(workspace.documents, view, text, workspace.settings.paths.runtime)
+    return (view,)
+
+
 def repair_view(workspace: Workspace) -> SynthesisResult | None:
     """Regenerate and commit a tracked view that git merged, if a start may commit (C116).
 
@@ -190,8 +204,7 @@ def repair_view(workspace: Workspace) -> SynthesisResult | None:
     if find_not_due(workspace.documents, workspace.clock, workspace.settings, trigger) is not None:
         return None
     place = view_place(workspace.repository, workspace.settings)
-    there = read_view(workspace.documents, place.path) if place.is_tracked else None
-    if find_view_owner(there) is not ViewOwner.MERGED:
+    if not (place.is_tracked and has_merged_view(workspace)):
         return None
     return synthesize(workspace, archive=False, trigger=trigger, to_commit=True)
 
@@ -254,7 +267,7 @@ def _commit(
 ) -> Committed | Skipped | NotDue:
     own = [*list_uncommitted(workspace), *([place.path] if place.is_tracked else [])]
     paths = list(dict.fromkeys((*also, *own)))
-    return commit(
+    return commit_chosen(
         workspace.repository, workspace.documents, workspace.clock, workspace.settings, trigger, paths
     )
 

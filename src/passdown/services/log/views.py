@@ -22,6 +22,8 @@ if TYPE_CHECKING:  # the index imports all of merging, and a check that finds no
 LOCAL_VIEW: Final = layout.CURRENT
 KEPT: Final = layout.EDITED_VIEW
 """The prefix of the file names of copies of broken views."""
+REGENERATE: Final = "passdown synthesize --no-confirm --commit"
+"""The command that regenerates a view that git merged, and commits it."""
 NOTE: Final = f"view {__version__} {RENDERER}"
 """The name under which an index remembers the hash of the view and its number of events.
 
@@ -67,6 +69,15 @@ def view_place(repository: "Repository", settings: Settings) -> ViewLocation:
         branch=branch,
         integration=integration,
     )
+
+
+def has_merged_view(workspace: "Workspace") -> bool:
+    """Return whether git merged the view of this checkout, and nobody has regenerated it (C116)."""
+    try:
+        there = read_view(workspace.documents, workspace.settings.paths.view)
+    except StorageError:  # a folder, a link, or too large
+        return False
+    return find_view_owner(there) is ViewOwner.MERGED
 
 
 def local_view_path(settings: Settings) -> str:

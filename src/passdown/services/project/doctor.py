@@ -10,7 +10,7 @@ from passdown.core.problems import Severity
 from passdown.core.project import findings
 from passdown.core.project.costs import Cost, parse_measures, sum_up
 from passdown.core.project.findings import CacheHealth, Finding, FindingKind
-from passdown.core.project.git_rules import UNION, PathClasses, attribute_lines, has_line
+from passdown.core.project.git_rules import GENERATED, UNION, PathClasses, attribute_lines, has_line
 from passdown.core.project.pauses import OFF
 from passdown.core.sessions.session_facts import fold_journal
 from passdown.core.times import too_far_ahead
@@ -155,10 +155,16 @@ def _find_rules(workspace: Workspace) -> Iterator[Finding]:
 
 
 def _find_attributes(areas: PathClasses, change: SetupChange) -> Iterator[Finding]:
-    """Find missing attributes, without which git may change line endings or report conflicts in the view."""
+    """Find missing attributes, without which git may change line endings or report conflicts in the view.
+
+    That pull requests show generated files in full is only mentioned if nothing else is missing.
+    """
     missing = [line for line in attribute_lines(areas) if not has_line(change.before or b"", line)]
     unions = [line for line in missing if line.endswith(UNION)]
-    if not unions or len(unions) < len(missing):
+    made = [line for line in missing if line.endswith(GENERATED)]
+    if missing and len(made) == len(missing):
+        yield findings.not_generated(ATTRIBUTES)
+    elif not unions or len(unions) + len(made) < len(missing):
         yield findings.line_ends(ATTRIBUTES)
     if unions:
         yield findings.no_view_merge(ATTRIBUTES, areas.view)
@@ -357,7 +363,7 @@ def fix_findings(examination: Examination, findings: Sequence[Finding]) -> FixRe
         names = [one.account.agent for one in recover(workspace)]
         return f"ended sessions and published their facts: {', '.join(names) or 'none'}"
 
-    rules = {FindingKind.NOT_IGNORED, FindingKind.LINE_ENDS, FindingKind.VIEW_MERGE}
+    rules = {FindingKind.NOT_IGNORED, FindingKind.LINE_ENDS, FindingKind.VIEW_MERGE, FindingKind.GENERATED}
     steps: tuple[tuple[set[FindingKind], Callable[[], str]], ...] = (
         (rules, write_rules),  # 1
         ({FindingKind.LEFTOVERS}, sweep),  # 2

@@ -76,6 +76,7 @@ def classify_paths(paths: Paths) -> PathClasses:
         files=(paths.view,),
         loops=paths.loops,
         view=paths.view,
+        generated=(paths.events, paths.event_archive, paths.archive),
     )
 
 

@@ -10,6 +10,7 @@ from passdown import layout
 from passdown.core.digests import sha256
 from passdown.core.facts import Provenance, may_leave
 from passdown.core.formats.archives import archive_file_name, render_archive
+from passdown.core.formats.journal import JournalLine
 from passdown.core.formats.ledgers import Ledger, parse_ledger, render_ledger
 from passdown.core.kinds import FactKind
 from passdown.core.paths import normal_path
@@ -21,14 +22,18 @@ from passdown.core.sessions.handoffs import (
     handoff_from_ledger,
     make_handoff,
     to_archive,
+    without_events,
 )
 from passdown.core.sessions.ledger_sync import let_go, show_ledger
 from passdown.core.sessions.session_facts import Account
-from passdown.core.sessions.unpublished import own_lines
+from passdown.core.sessions.unpublished import open_lines, own_lines
 from passdown.core.times import is_older
-from passdown.errors import FormatError, StorageError
+from passdown.errors import CacheError, FormatError, StorageError
+from passdown.ports.commit_contents import ChangedLines
 from passdown.ports.documents import Documents
+from passdown.ports.index import EventFilter
 from passdown.records import record, replace
+from passdown.services.log.events import catch_up_session
 from passdown.services.sessions.foreign_documents import publish_ledger
 from passdown.services.sessions.journals import append_facts, list_labelled, only_of_track, read_account
 from passdown.services.sessions.ledgers import (
@@ -41,6 +46,7 @@ from passdown.services.sessions.ledgers import (
 )
 from passdown.services.sessions.liveness import show_place
 from passdown.services.workspace.workspaces import Workspace
+from passdown.settings import KeptRecords
 
 STALE_AFTER: Final = timedelta(hours=24)
 """The time without updates after which a ledger is stale (R18)."""
@@ -89,8 +95,10 @@ def archive_ledger(
     1. Manual edits are recorded first. If the ledger has more than the journal, the record includes all of
        it.
     2. The record is written durably, under an unused name. An ended session without facts of its own has no
-       record (C163).
-    3. Only then is the ledger removed, if it has not changed since it was read.
+       record (C163), and neither has one that ended as usual if `[archive] sessions` is `handoff`, unless its
+       ledger says more.
+    3. The record of a session whose facts are all in events names the events, and does not repeat them.
+    4. Only then is the ledger removed, if it has not changed since it was read.
 
     Raises a StorageError if the record could not be written; then the ledger stays.
     """
@@ -101,8 +109,8 @@ def archive_ledger(
     found = _fill(workspace, account, opened.reading) if opened else _read_own(workspace, account)
     own = only_of_track(workspace, account)
     handoff = make_handoff(own, read_checkout_state(workspace, account, for_record=True), trigger)
-    path = _write_ledger_record(workspace, account, handoff, found)  # 2
-    is_removed = not keep and found is not None and _remove(workspace, account.start.ledger, found)  # 3
+    path = _write_ledger_record(workspace, account, handoff, found)  # 2, 3
+    is_removed = not keep and found is not None and _remove(workspace, account.start.ledger, found)  # 4
     if released := let_go(account):
         append_facts(workspace, account, released, Provenance.OBSERVED)
     if keep and opened is not None:
@@ -198,12 +206,31 @@ def _remove(workspace: Workspace, path: str, found: _Found) -> bool:
 def _write_ledger_record(
     workspace: Workspace, account: Account, handoff: Handoff, found: _Found | None
 ) -> str:
-    """Write a session's record and return its path; empty if it ended without facts of its own."""
+    """Write a session's record and return its path; empty if it ended and needs none."""
     is_more = found is not None and found.ledger != show_ledger(account, workspace.show_time)
-    is_over = account.ended_at is not None
-    if is_over and not is_more and not own_lines(account.session, workspace.journals.read(account.session)):
-        return ""
+    if account.ended_at is not None:
+        lines = workspace.journals.read(account.session)
+        events = _list_events(workspace, account, lines)
+        is_usual = bool(events) and handoff.trigger == SESSION_END
+        is_left_out = is_usual and workspace.settings.archive.sessions is KeptRecords.HANDOFF
+        if not is_more and (is_left_out or not own_lines(account.session, lines)):
+            return ""
+        handoff = without_events(handoff, events) if events else handoff
     return write_record(workspace, handoff, _shared_text(found, account) if found and is_more else "")
+
+
+def _list_events(workspace: Workspace, account: Account, lines: Sequence[JournalLine]) -> tuple[str, ...]:
+    """Return the events of a session, the oldest first; none unless they state all its facts."""
+    index = workspace.index
+    try:
+        with index.changing():
+            catch_up_session(workspace.log, index, account.agent, account.started_at)
+    except CacheError:  # the record repeats what it cannot find
+        return ()
+    if open_lines(lines, index.published(account.session).line):
+        return ()
+    places = index.matching(EventFilter(agent=account.agent))
+    return tuple(place.rank.id for place in reversed(places) if not place.is_retracted)
 
 
 def _fill(workspace: Workspace, account: Account, reading: LedgerReading) -> _Found | None:
@@ -268,14 +295,24 @@ def read_checkout_state(workspace: Workspace, account: Account, *, for_record: b
     """
     is_here = account.start.checkout == workspace.root and account.ended_at is None
     paths = [entry.text for entry in account.of(FactKind.FILE)][-_MOST_FILES:]
-    created = workspace.commit_contents.find_created(account.start.commit, paths) if for_record else ()
+    contents = workspace.commit_contents
+    created = contents.find_created(account.start.commit, paths) if for_record else ()
+    changes = contents.count_changes(account.start.commit, paths) if for_record else {}
     return CheckoutState(
         at=account.ended_at or workspace.now(),
         branch=show_place(workspace, account).branch,
         commit=workspace.history.head() if is_here else "",
-        file_hashes=hash_files(workspace, paths),
+        file_hashes=tuple(
+            one._replace(change=_show_change(changes[one.path])) if one.path in changes else one
+            for one in hash_files(workspace, paths)
+        ),
         created=tuple(created),
     )
+
+
+def _show_change(lines: ChangedLines) -> str:
+    """Return how many lines of a file were added and removed, such as `+12 -3`."""
+    return "binary" if lines.added is None else f"+{lines.added} -{lines.removed}"
 
 
 def hash_files(workspace: Workspace, paths: Sequence[str]) -> tuple[FileHash, ...]:

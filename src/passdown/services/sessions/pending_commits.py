@@ -6,7 +6,7 @@ from typing import Annotated, Final, NamedTuple
 
 from passdown.core.formats.archives import parse_archive
 from passdown.core.formats.events import parse_event
-from passdown.core.times import age_words
+from passdown.core.times import age_words, render_millis
 from passdown.errors import CacheError, FormatError, PassdownError, StorageError
 from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import record
@@ -18,7 +18,14 @@ from passdown.services.log.commit_marks import (
     is_known_committed,
     remember_committed,
 )
-from passdown.services.log.commits import CommitTrigger, NotDue, commit, find_not_due, list_uncommitted
+from passdown.services.log.commits import (
+    CommitTrigger,
+    NotDue,
+    commit,
+    find_merged_view,
+    find_not_due,
+    list_uncommitted,
+)
 from passdown.services.log.events import update_portion
 from passdown.services.log.synthesis import synthesize
 from passdown.services.log.views import view_place
@@ -51,6 +58,7 @@ class UncommittedFiles:
 
     paths: Annotated[tuple[str, ...], "The files."]
     reason: Annotated[str, "Why they wait."]
+    waits: Annotated[str, "Until when they wait, in a few words."]
     hint: Annotated[str | None, "What the user can do about it; None if there is nothing to do."] = None
     until: Annotated[datetime | None, "When they will be committed; None if time does not change it."] = None
 
@@ -140,8 +148,13 @@ def _commit_with_view(
 
 
 def commit_events(workspace: Workspace, trigger: CommitTrigger, paths: Sequence[str]) -> CommitOutcome:
-    """Commit events and records without the view, and remember that it lacks them."""
+    """Commit events and records without the view, and remember that it lacks them.
+
+    Nothing is committed on top of a view that git merged: no commit of ours has such a view.
+    """
     settings = workspace.settings
+    if (merged := find_merged_view(workspace)) is not None:
+        return merged
     done = commit(workspace.repository, workspace.documents, workspace.clock, settings, trigger, paths)
     if isinstance(done, Committed) and view_place(workspace.repository, settings).is_tracked:
         TO_COMMIT_VIEW.put(workspace)
@@ -227,9 +240,16 @@ def find_uncommitted(workspace: Workspace) -> UncommittedFiles | None:
     if not paths:
         return None
     obstacle = _find_obstacle(workspace)
-    if obstacle is not None:
-        return UncommittedFiles(paths=paths, reason=obstacle.reason, hint=obstacle.hint or None)
-    return _describe_when(workspace, paths, trigger)
+    if obstacle is None:
+        return _describe_when(workspace, paths, trigger)
+    waits = f"waits until you push, or {_show_clock(obstacle.until)}" if obstacle.until else obstacle.reason
+    return UncommittedFiles(
+        paths=paths,
+        reason=obstacle.reason,
+        waits=waits,
+        hint=None if obstacle.until else obstacle.hint or None,
+        until=obstacle.until,
+    )
 
 
 def _describe_when(
@@ -238,13 +258,21 @@ def _describe_when(
     """Describe when files without an obstacle are committed."""
     owed = _choose(workspace, (CommitTrigger.OWED,))
     if owed is CommitTrigger.OWED and _is_pending(workspace, paths):
-        return UncommittedFiles(paths=paths, reason="the next session start commits them")
+        reason = "the next session start commits them"
+        return UncommittedFiles(paths=paths, reason=reason, waits="waits until a session starts")
     if isinstance(trigger, NotDue):
         minutes = workspace.settings.commit.checkpoint_minutes
-        last = (trigger.until or workspace.now()) - timedelta(minutes=minutes)
-        age = age_words(max(workspace.now() - last, timedelta(0)))
+        until = trigger.until or workspace.now()
+        age = age_words(max(workspace.now() - until + timedelta(minutes=minutes), timedelta(0)))
         reason = f"the last checkpoint commit was {age} ago, and they are at least {minutes} minutes apart"
-        return UncommittedFiles(paths=paths, reason=reason, until=trigger.until)
+        waits = f"waits until the session ends, or {_show_clock(until)}"
+        return UncommittedFiles(paths=paths, reason=reason, waits=waits, until=trigger.until)
     if trigger is CommitTrigger.OWED:
-        return UncommittedFiles(paths=paths, reason="they are committed when their session ends")
-    return UncommittedFiles(paths=paths, reason="they are committed at the end of the turn or session")
+        reason = "they are committed when their session ends"
+        return UncommittedFiles(paths=paths, reason=reason, waits="waits until the session ends")
+    reason = "they are committed at the end of the turn or session"
+    return UncommittedFiles(paths=paths, reason=reason, waits="waits until the turn or the session ends")
+
+
+def _show_clock(at: datetime) -> str:
+    return f"{render_millis(at)[11:16]}Z"

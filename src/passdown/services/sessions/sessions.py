@@ -129,7 +129,7 @@ def recover(workspace: Workspace) -> tuple[RecoveredSession, ...]:
             with suppress(StorageError, _AlreadyDoneError):
                 opened = _open_own(workspace, account)
                 written = _finish(workspace, account, RECOVERED)
-                archived = _archive_own(workspace, account.session, opened)
+                archived = _archive_own(workspace, account, opened)
                 recovered.append(RecoveredSession(account=account, written=written, archived=archived))
     return tuple(recovered)
 
@@ -144,14 +144,21 @@ def _open_own(workspace: Workspace, account: Account) -> OpenedLedger | None:
     return open_ledger(workspace, account)
 
 
-def _archive_own(workspace: Workspace, session: str, opened: OpenedLedger | None) -> "ArchivedLedger | None":
-    """Archive the ledger of a session that was recovered; it is not rendered again only to be read once."""
+def _archive_own(
+    workspace: Workspace, before: Account, opened: OpenedLedger | None
+) -> "ArchivedLedger | None":
+    """Archive the ledger of a session that was recovered; it is not rendered again only to be read once.
+
+    If its host told of the end, it ended as usual, and only its record was not written then.
+    """
     if opened is None:
         return None
+    from passdown.services.sessions.archives import SESSION_END as AS_USUAL
     from passdown.services.sessions.archives import STALE, archive_ledger
 
+    trigger = STALE if before.ended_at is None else AS_USUAL
     with suppress(StorageError):  # the next start archives it
-        return archive_ledger(workspace, read_account(workspace, session), STALE, opened=opened)
+        return archive_ledger(workspace, read_account(workspace, before.session), trigger, opened=opened)
     return None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from passdown.core.git_hash import git_blob_id
-from passdown.ports.commit_contents import CommitContent
+from passdown.ports.commit_contents import ChangedLines, CommitContent
 from passdown.ports.git_history import DescribedCommit, UnfinishedWork
 from passdown.ports.repository import Skipped
 
@@ -23,6 +23,8 @@ class MemoryHistory:
         self.ignored: tuple[str, ...] = ()
         self.index: CommitContent | None = None
         self.spans: dict[str, tuple[CommitContent, ...]] = {}
+        self.counted: dict[str, dict[str, ChangedLines]] = {}
+        self.committed: dict[tuple[str, str], bytes] = {}
         self.hooks = ""
         self.changed: dict[str, tuple[str, ...]] = {}
         self.unfinished = UnfinishedWork()
@@ -102,6 +104,14 @@ class MemoryHistory:
             return ()
         there = {path for _, _, some in self.works[: names.index(commit) + 1] for path in some}
         return [path for path in paths if path not in there]
+
+    def count_changes(self, commit: str, paths: Sequence[str]) -> Mapping[str, ChangedLines]:
+        """Return the changes that were set for a commit."""
+        return {path: one for path, one in self.counted.get(commit, {}).items() if path in paths}
+
+    def read_committed(self, commit: str, path: str) -> bytes | None:
+        """Return the content that was set for a commit and a path."""
+        return self.committed.get((commit, path))
 
     def hooks_path(self) -> str:
         """Return the folder that was set."""

@@ -29,9 +29,10 @@ def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_
     """Set up Passdown in this project: settings and git rules.
 
     Writes `passdown.toml`, a block in `.gitignore` that keeps local files out of git, and a block in
-    `.gitattributes` that keeps git from changing the line endings of shared files and lets it merge the view
-    without conflicts. The rest of those files is not changed. With --private, writes one block in
-    `.git/info/exclude` instead, which keeps everything out of git. Nothing is committed.
+    `.gitattributes` that keeps git from changing the line endings of shared files, lets it merge the view
+    without conflicts, and lets forges collapse generated files. The rest of those files is not changed. With
+    --private, writes one block in `.git/info/exclude` instead, which keeps everything out of git. Nothing is
+    committed.
     If a host has the plugin and a sandbox, adds the folder that this project's sessions share (in git's
     folder) to the sandbox, so that they can record there.
 

@@ -17,6 +17,7 @@ from passdown.faces.cli.calls import call, settle, show
 from passdown.faces.cli.coordination import HELD_CODE
 from passdown.services.coordination.guard import JudgedCommit, PushedRefs
 from passdown.services.coordination.guard_installs import GuardPlan
+from passdown.services.log.views import REGENERATE
 
 _SHOWN = 12
 _REF_WORDS = 4
@@ -37,7 +38,8 @@ def guard(context: click.Context, span: str, *, is_push: bool, as_json: bool) ->
     parents is checked.
 
     With --push, checks the commits that a push adds (git names them on standard input). Those that the guard
-    has not checked yet are checked by their files, for the session that pushes.
+    has not checked yet are checked by their files, for the session that pushes. A branch whose last commit
+    has a view that git merged and nobody regenerated is stopped, whoever pushes it.
 
     With --ci, checks existing commits in the same way, for no session. Exits with 5 if that is not possible.
     """
@@ -84,6 +86,10 @@ def _judge_push(*, as_json: bool) -> int:
 
 
 def _say_push(found: actions.CommitsVerdict) -> None:
+    for commit in found.merged_views:
+        output.note(f"{found.view} in {commit[:12]} was merged by git and not regenerated")
+    if found.merged_views:
+        output.note_hint(f"on that branch, run `{REGENERATE}`, and push again")
     _say_refused(found.refused)
     if found.refused and found.passed:
         _print_allowed("push")
