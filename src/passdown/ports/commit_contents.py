@@ -1,4 +1,4 @@
-"""What services need to judge commits: their changes, and where git looks for hooks."""
+"""What services need to judge commits: their changes, their author, and where git looks for hooks."""
 
 from collections.abc import Sequence
 from typing import Annotated, Protocol
@@ -51,6 +51,10 @@ class CommitContents(Protocol):
 
     def find_created(self, commit: str, paths: Sequence[str]) -> Sequence[str]:
         """Return the paths that a commit does not have; none if git does not know the commit."""
+        ...
+
+    def author_name(self) -> str:
+        """Return the name that the user gave git for the author of commits; empty if there is none."""
         ...
 
     def hooks_path(self) -> str:

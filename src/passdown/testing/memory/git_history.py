@@ -24,6 +24,7 @@ class MemoryHistory:
         self.index: CommitContent | None = None
         self.spans: dict[str, tuple[CommitContent, ...]] = {}
         self.hooks = ""
+        self.author = ""
         self.changed: dict[str, tuple[str, ...]] = {}
         self.unfinished = UnfinishedWork()
 
@@ -102,6 +103,10 @@ class MemoryHistory:
             return ()
         there = {path for _, _, some in self.works[: names.index(commit) + 1] for path in some}
         return [path for path in paths if path not in there]
+
+    def author_name(self) -> str:
+        """Return the name that was set."""
+        return self.author
 
     def hooks_path(self) -> str:
         """Return the folder that was set."""
