@@ -325,6 +325,62 @@ def find_or_begin(caller: Caller) -> Account | None:
     return need_session(caller) if is_named else find_running(caller)
 
 
+def find_author(caller: Caller) -> Account | None:
+    """Return the session that says something, if it is running; None also if several sessions are.
+
+    1. Of a person: the session that this terminal started, else the person's own.
+    2. Of anybody else: the session that the command means (C51).
+    """
+    try:
+        return find_speaker(caller)
+    except SeveralSessionsError:  # the caller need not choose one of them
+        return None
+
+
+def find_speaker(caller: Caller) -> Account | None:
+    """Return the session that says something, ready for it; None if it must be started first.
+
+    Raises a SeveralSessionsError if an agent or program must choose one.
+    """
+    return make_ready(caller, _find_of_person(caller) if is_person(caller) else find_running(caller))
+
+
+def _find_of_person(caller: Caller) -> Account | None:
+    from passdown.services.sessions.liveness import find_above, find_person_session
+
+    above = find_above(caller.workspace, (one.pid for one in list_ancestors()))
+    return above or find_person_session(caller.workspace)
+
+
+def need_author(caller: Caller, check: Callable[[], object] = _ignore) -> Account:
+    """Find the session that says something; start one if there is none and `check` raises no error.
+
+    What a person says is published once the answer is written: no end of a turn would do it.
+    """
+    if not is_person(caller):
+        return need_session(caller, check)
+    found = find_speaker(caller)
+    if found is None:
+        check()
+        from passdown.services.sessions.sessions import start_person_session  # usually it is running
+
+        found = start_person_session(caller.workspace)
+        caller.note(NoticeKind.PERSON_SESSION_STARTED, agent=found.agent)
+    if found.start.is_person:
+        caller.after.append(partial(_publish_said, caller, found.session))
+    return found
+
+
+def _publish_said(caller: Caller, session: str) -> None:
+    """Publish what a person said, and commit it unless Passdown is paused."""
+    from passdown.services.project.pauses import find_pauses  # few callers are persons
+    from passdown.services.sessions.said_facts import publish_said
+
+    may_commit = not find_pauses(caller.workspace, caller.around.variables)
+    for trouble in publish_said(caller.workspace, session, may_commit=may_commit):
+        caller.note_trouble(trouble)
+
+
 def find_hosted(caller: Caller) -> Account | None:
     """Find the session with a host's own id; return None if it is not running."""
     from passdown.services.sessions.liveness import find_session  # not all need a session

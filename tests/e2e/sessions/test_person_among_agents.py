@@ -79,6 +79,7 @@ def test_a_person_speaks_beside_two_agents_and_both_read_it_under_their_name(fol
     assert not [one for one in screens if "several" in one], screens
     assert "Keep it simple" in screens[-1]
     for brief in briefs:
-        for said in ("Keep it simple", "Which store?: Redis", "port: Use 8080", "No penalty"):
+        for said in ("Keep it simple", "Which store? → Redis", "port: Use 8080", "No penalty"):
+            assert said in brief
             before = brief.partition(said)[0].rpartition("(")[2]
             assert before.startswith(ADA), (said, before, brief)

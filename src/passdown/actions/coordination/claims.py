@@ -6,9 +6,8 @@ from functools import partial
 from typing import Annotated, Final
 
 from passdown.actions.answers import HIDDEN, describe
-from passdown.actions.callers import Caller, refuse_without_holding
+from passdown.actions.callers import Caller, need_author, refuse_without_holding
 from passdown.actions.coordination.mail import mark_as_read
-from passdown.actions.sessions.authors import need_author
 from passdown.actions.work.preflight import prepare
 from passdown.core.coordination.leases import Held, Lost
 from passdown.core.coordination.messages import WaitingMessage

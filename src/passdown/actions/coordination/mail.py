@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, Form, NoticeKind
-from passdown.actions.callers import Caller, find_shown, is_person
-from passdown.actions.sessions.authors import find_speaker, need_author
+from passdown.actions.callers import Caller, find_shown, find_speaker, is_person, need_author
 from passdown.core.coordination.handoff_rules import HandoffState
 from passdown.core.coordination.messages import (
     ALL,

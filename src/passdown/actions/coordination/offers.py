@@ -5,8 +5,7 @@ from functools import partial
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN
-from passdown.actions.callers import Caller, refuse_without_holding
-from passdown.actions.sessions.authors import need_author
+from passdown.actions.callers import Caller, need_author, refuse_without_holding
 from passdown.core.coordination.leases import Grant, Lost
 from passdown.core.coordination.offers import OfferEnded, OfferGone, OfferState
 from passdown.core.sessions.session_facts import Account

@@ -5,8 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.actions.answers import HIDDEN, INLINE
-from passdown.actions.callers import Caller, need_person, need_session, refuse_without_holding
-from passdown.actions.sessions.authors import need_author
+from passdown.actions.callers import Caller, need_author, need_person, need_session, refuse_without_holding
 from passdown.actions.work.preflight import choose_session
 from passdown.core.coordination.leases import Grant, Granted, Held, Lost
 from passdown.core.coordination.path_words import find_held

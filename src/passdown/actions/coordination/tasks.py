@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from passdown.actions.callers import Caller, refuse_without_holding
-from passdown.actions.sessions.authors import find_author, need_author
+from passdown.actions.callers import Caller, find_author, need_author, refuse_without_holding
 from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.tasks import NORMAL, DependencyCycle, Task, TaskState
 from passdown.errors import UsageError

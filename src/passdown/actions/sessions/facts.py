@@ -6,8 +6,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.actions.answers import HIDDEN, INLINE, MILLIS, describe
-from passdown.actions.callers import Caller, find_person, is_person, need_person, note_ledger_update
-from passdown.actions.sessions.authors import find_speaker, need_author
+from passdown.actions.callers import (
+    Caller,
+    find_person,
+    find_speaker,
+    is_person,
+    need_author,
+    need_person,
+    note_ledger_update,
+)
 from passdown.core.facts import FAILED, Fact, address, command_of, find_named, is_escalation, make_key
 from passdown.core.ids import is_agent
 from passdown.core.kinds import FactKind

@@ -3,21 +3,20 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
-from passdown.actions.answers import NoticeKind
 from passdown.actions.callers import Caller, need_session, note_ledger_update
 from passdown.actions.sessions.sessions import commit_waiting, update_view
 from passdown.core.documents.fields import read_count
 from passdown.core.formats.checkpoints import Phase
 from passdown.core.phases import PhaseState, read_state
 from passdown.core.problems import Malformed
-from passdown.errors import StorageError, UsageError
+from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.sessions.pending_commits import AFTER_EVENT
 from passdown.services.sessions.publications import publish as publish_facts
 
 if TYPE_CHECKING:
-    from passdown.core.sessions.session_facts import Account
+    from passdown.core.formats.checkpoints import Phase
 
 
 @record
@@ -59,18 +58,6 @@ def publish(caller: Caller, request: PublishRequest) -> PublishResult:
         stream=stream or None,
         commit=commit,
     )
-
-
-def publish_said(caller: Caller, account: "Account") -> None:
-    """Publish what a person said, update the view, and commit as after every event."""
-    try:
-        written = publish_facts(caller.workspace, account.session, kind="checkpoint", reason="said")
-    except StorageError as found:  # the next thing that the person says is published together with it
-        caller.note(NoticeKind.TROUBLE, found.hint, text=f"not published yet: {found.message}")
-        return
-    if written is not None:
-        update_view(caller)
-        commit_waiting(caller, AFTER_EVENT)
 
 
 def _make_phase(request: PublishRequest) -> "Phase":

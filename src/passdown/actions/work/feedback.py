@@ -5,8 +5,7 @@ from datetime import datetime
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, SECONDS, describe
-from passdown.actions.callers import Caller, note_ledger_update
-from passdown.actions.sessions.authors import find_author, find_speaker, need_author
+from passdown.actions.callers import Caller, find_author, find_speaker, need_author, note_ledger_update
 from passdown.records import record
 from passdown.services.work.feedback import dismiss_feedback, find_feedback, list_feedback
 from passdown.wiring.workspaces import open_elsewhere

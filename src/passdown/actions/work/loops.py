@@ -7,8 +7,7 @@ from typing import Annotated
 
 from passdown import layout
 from passdown.actions.answers import HIDDEN, INLINE, OR_NULL, Form, describe, members
-from passdown.actions.callers import Caller, is_person, need_person
-from passdown.actions.sessions.authors import find_author, find_speaker, need_author
+from passdown.actions.callers import Caller, find_author, find_speaker, is_person, need_author, need_person
 from passdown.actions.work.preflight import prepare_freely
 from passdown.core.formats.change_states import ChangePhase, Lane, RunMode
 from passdown.core.formats.loops import Turn

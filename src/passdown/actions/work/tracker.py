@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN
-from passdown.actions.callers import Caller
-from passdown.actions.sessions.authors import find_author
+from passdown.actions.callers import Caller, find_author
 from passdown.core.coordination.tasks import Listing, TaskState
 from passdown.core.work.operations import describe_operation
 from passdown.errors import TrackerError
