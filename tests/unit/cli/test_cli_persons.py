@@ -148,7 +148,6 @@ def test_what_is_refused_starts_no_session_of_an_agent(
         ("preflight",),
         ("result", "list"),
         ("context", "recall"),
-        ("checkpoint", "show"),
         ("status",),
     ],
     ids=" ".join,
