@@ -193,11 +193,12 @@ def append(caller: Caller, request: AppendRequest) -> AppendedTurn:
 
 
 def leave_feedback(caller: Caller, request: FeedbackRequest) -> FeedbackEntry:
-    """Leave feedback on the last turn of a loop; it is recorded by the author's session, if there is one."""
+    """Leave feedback on the last turn of a loop, under the person's name if a person calls."""
     left = loops.leave_feedback(caller.workspace, request.change, request.loop, request.text)
     account = need_author(caller) if is_person(caller) else find_author(caller)
     if account is not None:
-        record_feedback(caller.workspace, account, [request.change], by_account=left.text)
+        own = left.text if account.start.is_person else ""
+        record_feedback(caller.workspace, account, [request.change], by_account=own)
     return describe(FeedbackEntry, left)
 
 
