@@ -24,6 +24,7 @@ class NoticeKind(StrEnum):
     SESSION_STARTED = "session_started"
     HOST_SESSION_STARTED = "host_session_started"
     NAMED_SESSION_STARTED = "named_session_started"
+    PERSON_SESSION_STARTED = "person_session_started"
     UNKNOWN_HOST = "unknown_host"
     MODE_KEPT = "mode_kept"
     LEDGER_EDITED = "ledger_edited"

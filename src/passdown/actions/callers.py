@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from passdown.actions.answers import Answered, Notice, NoticeKind
-from passdown.errors import CacheError, PassdownError, UsageError
+from passdown.errors import CacheError, PassdownError, SeveralSessionsError, UsageError
 from passdown.records import field, record, replace
 from passdown.services.workspace.workspaces import NO_LIMITS, ReadLimits, Workspace
 from passdown.settings import Settings
@@ -196,12 +196,10 @@ def find_running(caller: Caller) -> Account | None:
     """Find the session that the caller means; return None if none is running.
 
     If the host's own session is not known yet, for example because its hooks are not trusted yet, no other
-    session is returned instead. The same holds for an unknown session that the environment names.
+    session is returned instead. The same holds for an unknown session that the environment names. This is the
+    session whose work a command is about; `actions.sessions.authors` finds the one that says something.
     """
-    from passdown.services.sessions.liveness import (
-        find_named_session,
-        find_session,
-    )  # not all actions need a session
+    from passdown.services.sessions.liveness import find_named_session  # not all actions need a session
 
     workspace, variables = caller.workspace, caller.around.variables
     if caller.session:
@@ -212,7 +210,32 @@ def find_running(caller: Caller) -> Account | None:
     if told := find_named_session(workspace, hosts.session_ids(variables)):
         return told
     has_own = hosts.find_caller(variables) is not None or bool(find_new_id(caller))
-    return find_session(workspace, "", has_own=has_own)
+    return None if has_own else _find_here(caller)
+
+
+def _find_here(caller: Caller) -> Account | None:
+    """Return the session here that a command means if nothing names one (C51, C122).
+
+    1. The session whose own process, or terminal, started the command.
+    2. The only session of an agent; if there are several, raises a SeveralSessionsError.
+    3. The session of a person, if a person calls.
+    """
+    from passdown.services.sessions.liveness import find_above, find_person_session, find_session
+
+    workspace = caller.workspace
+    found = find_above(workspace, (one.pid for one in list_ancestors())) or find_session(workspace, "")
+    if found is not None or not is_person(caller):
+        return found
+    return find_person_session(workspace)
+
+
+def find_shown(caller: Caller) -> Account | None:
+    """Return the session to show something about; of several, none, and a notice says how to choose."""
+    try:
+        return find_ready(caller)
+    except SeveralSessionsError as found:
+        caller.note(NoticeKind.WARNING, found.hint, text=found.message)
+        return None
 
 
 def find_new_id(caller: Caller) -> str:
@@ -231,7 +254,12 @@ def find_ready(caller: Caller) -> Account | None:
     Interrupted commands are finished first (C142), and what the session claimed or closed while the engine
     was unavailable is settled (C86).
     """
-    found, workspace = find_running(caller), caller.workspace
+    return make_ready(caller, find_running(caller))
+
+
+def make_ready(caller: Caller, found: Account | None) -> Account | None:
+    """Finish the interrupted commands of a session, and settle what it claimed or closed meanwhile."""
+    workspace = caller.workspace
     if found is not None and found.unfinished:
         from passdown.services.coordination.finishing import changing  # few calls need it
         from passdown.services.sessions.journals import read_account
@@ -245,14 +273,16 @@ def find_ready(caller: Caller) -> Account | None:
     return found
 
 
-def need_session(caller: Caller) -> Account:
+def need_session(caller: Caller, check: Callable[[], object] = _ignore) -> Account:
     """Find the session that the caller means; start one if none runs, or the environment names a new one.
 
-    Only `start` makes a session that the caller names (C161).
+    Only `start` makes a session that the caller names (C161). A command that would be refused starts none:
+    `check` is called before a start, and raises an error.
     """
     found = find_ready(caller)
     if found is not None:
         return found
+    check()
     from passdown.services.coordination.finishing import finish_dead  # most calls find a session
     from passdown.services.sessions.sessions import StartRequest, start_session
 
@@ -269,6 +299,17 @@ def need_session(caller: Caller) -> Account:
     return account
 
 
+def refuse_without_track() -> None:
+    """Refuse what a session that was only just started cannot do: it has no track."""
+    raise UsageError("this session has no track", hint="run `passdown track bind TRACK` first")
+
+
+def refuse_without_holding() -> None:
+    """Refuse what a session that was only just started cannot do: it holds nothing."""
+    hint = "`passdown status` shows who holds what"
+    raise UsageError("no session is running here, so nothing is held", hint=hint)
+
+
 def name_session(caller: Caller, asked: StartRequest) -> StartRequest:
     """Return the start request, with the session that the caller's environment names, if any."""
     host = open_hosts().find_caller(caller.around.variables)
@@ -282,6 +323,62 @@ def find_or_begin(caller: Caller) -> Account | None:
     """Find the session that the caller means; start it if the environment names one that is not known."""
     is_named = caller.session or find_new_id(caller) or open_hosts().find_caller(caller.around.variables)
     return need_session(caller) if is_named else find_running(caller)
+
+
+def find_author(caller: Caller) -> Account | None:
+    """Return the session that says something, if it is running; None also if several sessions are.
+
+    1. Of a person: the session that this terminal started, else the person's own.
+    2. Of anybody else: the session that the command means (C51).
+    """
+    try:
+        return find_speaker(caller)
+    except SeveralSessionsError:  # the caller need not choose one of them
+        return None
+
+
+def find_speaker(caller: Caller) -> Account | None:
+    """Return the session that says something, ready for it; None if it must be started first.
+
+    Raises a SeveralSessionsError if an agent or program must choose one.
+    """
+    return make_ready(caller, _find_of_person(caller) if is_person(caller) else find_running(caller))
+
+
+def _find_of_person(caller: Caller) -> Account | None:
+    from passdown.services.sessions.liveness import find_above, find_person_session
+
+    above = find_above(caller.workspace, (one.pid for one in list_ancestors()))
+    return above or find_person_session(caller.workspace)
+
+
+def need_author(caller: Caller, check: Callable[[], object] = _ignore) -> Account:
+    """Find the session that says something; start one if there is none and `check` raises no error.
+
+    What a person says is published once the answer is written: no end of a turn would do it.
+    """
+    if not is_person(caller):
+        return need_session(caller, check)
+    found = find_speaker(caller)
+    if found is None:
+        check()
+        from passdown.services.sessions.sessions import start_person_session  # usually it is running
+
+        found = start_person_session(caller.workspace)
+        caller.note(NoticeKind.PERSON_SESSION_STARTED, agent=found.agent)
+    if found.start.is_person:
+        caller.after.append(partial(_publish_said, caller, found.session))
+    return found
+
+
+def _publish_said(caller: Caller, session: str) -> None:
+    """Publish what a person said, and commit it unless Passdown is paused."""
+    from passdown.services.project.pauses import find_pauses  # few callers are persons
+    from passdown.services.sessions.said_facts import publish_said
+
+    may_commit = not find_pauses(caller.workspace, caller.around.variables)
+    for trouble in publish_said(caller.workspace, session, may_commit=may_commit):
+        caller.note_trouble(trouble)
 
 
 def find_hosted(caller: Caller) -> Account | None:
@@ -321,6 +418,14 @@ def find_person(caller: Caller) -> CommandCaller:
     variables = frozenset(name for name, value in around.variables.items() if value)
     signs = CallerSigns(caller.session, variables, list_ancestors(), around.has_terminal())
     return decide_caller(signs, open_hosts().agent_signs())
+
+
+def is_person(caller: Caller) -> bool:
+    """Return whether the caller is a person; for most callers this loads and reads nothing."""
+    around = caller.around
+    if caller.session or open_hosts().names_agent(around.variables) or not around.has_terminal():
+        return False
+    return find_person(caller).is_person
 
 
 def need_person(caller: Caller, action: str, *, hint: str) -> None:

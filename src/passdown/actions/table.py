@@ -28,7 +28,7 @@ ACTIONS: Final[Mapping[str, Room]] = MappingProxyType(
         "doctor": _in("project", "examine mend sum_up_costs"),
         "edits": _in("coordination", "judge_edit"),
         "events": _in("log", "retract_event show_event"),
-        "facts": _in("sessions", "answer clear_now decide finish_work retract state"),
+        "facts": _in("sessions", "answer clear_now decide finish_work retract state tell"),
         "feedback": _in("work", "dismiss list_all"),
         "gates": _in("work", "list_all plan run show state"),
         "guard": _in(

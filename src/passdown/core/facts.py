@@ -7,7 +7,7 @@ the event's own author and time.
 
 import json
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -57,6 +57,9 @@ FAILED: Final = "failed: "
 
 EDITS: Final = "edits"
 """The further member of a file that says how often its session edited it."""
+
+TO: Final = "to"
+"""The further member of feedback that names the agents it is for; without it, it is for all (C122)."""
 
 FAILURE: Final = "error"
 """The further member of a checkpoint that says why it failed."""
@@ -182,6 +185,11 @@ class Fact(NamedTuple):
         """How often its session edited a file; 1 if unknown."""
         found = json.loads(dict(self.others).get(EDITS, "1")) if self.others else 1
         return found if isinstance(found, int) else 1
+
+    @property
+    def to(self) -> tuple[str, ...]:
+        """The agents that feedback is for; none if it is for all."""
+        return read_readers(self.others)
 
     @property
     def is_named(self) -> bool:
@@ -357,6 +365,23 @@ def show_alone(fact: Fact) -> str:
         phase, _, status = show_phase(fact).rpartition(": ")
         return f"{phase}, by {fact.agent}: {status}"
     return show_fact(fact)
+
+
+def read_readers(members: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the agents that the further members of feedback name; none if it is for all."""
+    found = next((value for name, value in members if name == TO), "")
+    return tuple(str(json.loads(found)).split()) if found else ()
+
+
+def address(reader: str, known: Sequence[tuple[str, ...]] = ()) -> tuple[tuple[str, str], ...]:
+    """Return the further members of feedback for an agent, beside those who were told the same before.
+
+    What was told to all stays for all.
+    """
+    if () in known:
+        return ()
+    names = dict.fromkeys((*(name for one in known for name in one), reader))
+    return ((TO, dump(" ".join(names))),)
 
 
 # --- what is published ----------------------------------------------------------------------------

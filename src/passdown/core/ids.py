@@ -93,6 +93,11 @@ def fold_nickname(text: str) -> str:
     return "-".join(_WORD.findall(_plain(text))) or "agent"
 
 
+def name_person(text: str) -> str:
+    """Return the nickname of a person, from the name that git knows; `person` if it has no words."""
+    return "-".join(_WORD.findall(_plain(text))) or "person"
+
+
 def make_agent(nickname: str, random: bytes) -> AgentId:
     """Make an agent's name, ``<nickname>-<8 hex>``, from a nickname (or host) and at least 4 random bytes."""
     if len(random) < _AGENT_BYTES:

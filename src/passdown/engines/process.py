@@ -17,12 +17,33 @@ if TYPE_CHECKING:
     from passdown.core.hosts.persons import Ancestor
 
 _START_FIELD: Final = 19
-_SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "fish", "env", "sudo", "timeout", "uv", "cmd.exe"})
-_TERMINALS: Final = frozenset(
-    {"tmux", "tmux: server", "screen", "SCREEN", "login", "sshd", "sshd-session", "script", "xterm", "kitty"}
-    | {"alacritty", "foot", "ghostty", "konsole", "gnome-terminal-", "xfce4-terminal", "wezterm-gui"}
-    | {"Terminal", "iTerm2", "iTermServer-3"}
+_SHELLS: Final = frozenset(
+    {"sh", "bash", "zsh", "dash", "fish", "ksh", "mksh", "tcsh", "nu", "elvish", "xonsh", "pwsh", "busybox"}
+    | {"env", "sudo", "su", "doas", "timeout", "uv", "cmd.exe"}
 )
+_TERMINALS: Final = frozenset(
+    {"tmux", "tmux: server", "screen", "SCREEN", "zellij", "dtach", "login", "sshd", "sshd-session"}
+    | {"mosh-server", "ttyd", "script", "xterm", "uxterm", "urxvt", "rxvt", "st", "kitty", "alacritty"}
+    | {"foot", "footclient", "ghostty", "konsole", "yakuake", "gnome-terminal-", "kgx", "ptyxis-agent"}
+    | {"xfce4-terminal", "mate-terminal", "lxterminal", "qterminal", "deepin-terminal", "terminology"}
+    | {"tilix", "guake", "terminator", "wezterm-gui", "wezterm-mux-ser", "wezterm-mux-server", "rio"}
+    | {"contour", "hyper", "tabby", "warp", "warp-terminal", "Terminal", "iTerm2", "iTermServer-3"}
+    | {"Ghostty", "WezTerm", "Warp", "Hyper", "Tabby"}
+    # Visual Studio Code and its forks.
+    | {"code", "code-insiders", "code-oss", "code-server", "codium", "vscodium", "cursor", "windsurf"}
+    | {"positron", "Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Positron"}
+    # JetBrains' and Android's.
+    | {"idea", "pycharm", "webstorm", "goland", "clion", "rider", "rustrover", "phpstorm", "rubymine"}
+    | {"datagrip", "dataspell", "aqua", "studio", "fleet", "remote-dev-serv", "remote-dev-server"}
+    # Zed's.
+    | {"zed", "zed-editor", "zeditor", "Zed", "zed-remote-serv", "zed-remote-server"}
+)
+"""The programs that open terminals, by their names; Linux cuts these to 15 characters."""
+_RUNTIMES: Final = frozenset({"node", "MainThread", "electron", "Electron", "java"})
+"""The programs that may run an editor, which then shows in their command line."""
+_OF_EDITORS: Final = ("--type=ptyHost", "com.intellij.idea.", "-Didea.")
+_HELPER: Final = " Helper"
+"""What follows the name of an editor in the name of a process that it starts on macOS."""
 _DEAD: Final = frozenset({"Z", "X"})
 """The states of processes that have ended but were not reaped by their parent."""
 _LIMIT: Final = 16
@@ -62,9 +83,15 @@ class SystemProcesses:
             if name.lstrip("-") in _SHELLS:  # the name of a login shell starts with a hyphen
                 pid, shell = parent, pid
                 continue
-            found = shell if name in _TERMINALS else pid
+            found = shell if self._is_terminal(pid, name) else pid
             return HostProcess(found, self._started(found), self._boot()) if found else NO_PROCESS
         return NO_PROCESS
+
+    def _is_terminal(self, pid: int, name: str) -> bool:
+        """Return whether a process opens terminals, such as a terminal emulator or an editor."""
+        if name.partition(_HELPER)[0] in _TERMINALS:
+            return True
+        return name in _RUNTIMES and any(word.startswith(_OF_EDITORS) for word in self._words(pid))
 
     def list_ancestors(self) -> "Iterator[Ancestor]":
         """Yield the ancestors of this process, the nearest first, as far as the system reports them.
@@ -79,7 +106,7 @@ class SystemProcesses:
             name, parent = self._describe(pid)
             if not name:
                 return
-            yield Ancestor(name, self._words(pid), self._variables(pid))
+            yield Ancestor(name, self._words(pid), self._variables(pid), pid)
             pid = parent
 
     def _words(self, pid: int) -> tuple[str, ...]:

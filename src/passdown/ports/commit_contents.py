@@ -1,4 +1,4 @@
-"""What services need to judge commits: their changes, and where git looks for hooks."""
+"""What services need to judge commits: their changes, their author, and where git looks for hooks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, NamedTuple, Protocol
@@ -69,6 +69,10 @@ class CommitContents(Protocol):
 
     def read_committed(self, commit: str, path: str) -> bytes | None:
         """Return the content of a file in a commit; None if git has no such commit or file."""
+        ...
+
+    def author_name(self) -> str:
+        """Return the name that the user gave git for the author of commits; empty if there is none."""
         ...
 
     def hooks_path(self) -> str:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from passdown.core.project.findings import CacheHealth, judge_cache_place
 from passdown.engines import user_folders
@@ -11,7 +12,7 @@ from passdown.engines.files import archive
 from passdown.engines.process import SystemProcesses
 from passdown.engines.programs import SystemPrograms
 from passdown.engines.sqlite.mounts import MOUNTS, MountKind, find_mount
-from passdown.errors import PassdownError, UsageError
+from passdown.errors import AwayError, PassdownError, UsageError
 from passdown.services.project.doctor import Examination
 from passdown.services.project.installs import InstallTarget
 from passdown.services.workspace.workspaces import Workspace
@@ -21,6 +22,11 @@ from passdown.wiring.coordination import examine_file
 from passdown.wiring.installs import OwnProgram, list_sandbox_targets
 from passdown.wiring.projects import find_coordination_url, find_user_file, open_hosts
 from passdown.wiring.workspaces import LocalWorkspace, Outside, open_workspace, swept_folders
+
+_CHECK_SERVER: Final = (
+    "check that the server runs, that its address under [coordination] or [teams] is right, and that this "
+    "machine can reach it; until then nothing can be claimed or reserved"
+)
 
 
 def open_examination(
@@ -48,7 +54,7 @@ def open_examination(
         cache=examine_cache(workspace),
         warnings=warnings,
         refused=refused,
-        no_server=_find_trouble(settings, variables),
+        no_server=_find_trouble(workspace, variables),
         lost=lost,
         restored=restored,
         user_file=str(find_user_file(variables, sys.platform) or ""),
@@ -67,10 +73,13 @@ def _list_sandboxes(program: OwnProgram, root: Path) -> list[InstallTarget]:
         return []
 
 
-def _find_trouble(settings: Settings, variables: Mapping[str, str]) -> PassdownError | None:
-    """Return why sessions cannot coordinate through the configured server, without calling it (C159)."""
+def _find_trouble(workspace: Workspace, variables: Mapping[str, str]) -> PassdownError | None:
+    """Return why sessions cannot coordinate through the configured server, if there is one (C159)."""
     try:
-        find_coordination_url(settings, variables)
+        if find_coordination_url(workspace.settings, variables):
+            workspace.open_engine().members.members()
+    except AwayError as found:
+        return AwayError(found.message, hint=_CHECK_SERVER)
     except PassdownError as found:
         return found
     return None

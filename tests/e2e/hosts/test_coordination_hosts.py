@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.hosts.model import Model
 from tests.hosts.scripts import Call, Step
 from tests.hosts.stages import FOLDER, PASSDOWN, hooks, make_ground, need, text_of
 from tests.hosts.talks import ClaudeTalk, CodexTalk, Message
+from tests.support.terminals import Terminal
 
 pytestmark = [
     pytest.mark.timeout(240),
@@ -91,6 +93,36 @@ def test_a_message_reaches_the_other_host_at_its_next_prompt_and_once(room: Room
 
         assert told(next_prompt).count("the grammar moved to docs/") == 1
         assert told(later).count("the grammar moved to docs/") == 1  # what was said before, and nothing new
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs tmux and /proc")
+@pytest.mark.requirement("C122", "C51")
+def test_what_a_person_says_at_a_terminal_is_in_the_next_briefs_of_both_hosts(room: Room) -> None:
+    lines = (
+        "passdown tell 'Keep it simple'",
+        "passdown answer 'Which store' 'Redis'",
+        "passdown decide port 'Use 8080'",
+        "passdown loop feedback habits ideation 'No penalty'",
+        "passdown feedback",
+    )
+    variables = {"HOME": str(room.place.home), "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    room.place.run(["git", "config", "user.name", "Ada Author"])
+    with room.claude() as claude, room.codex() as codex:
+        loop = (
+            runs(claude, "loop open habits ideation"),
+            runs(claude, "loop append habits ideation 'Streaks.'"),
+        )
+        claude.say("hello", runs(claude, "ask 'Which store?'"), *loop, OK)
+        codex.say("hello", OK)
+        with Terminal(room.place.root, variables) as terminal:
+            screens = [terminal.run(line, "$ ") for line in lines]
+        briefs = [told(one.say("go on", runs(one, "brief"), OK)) for one in (claude, codex)]
+
+    assert not [one for one in screens if "several" in one], screens
+    for brief in briefs:
+        for said in ("Keep it simple", "Which store? → Redis", "port: Use 8080", "No penalty"):
+            line = next((one for one in brief.splitlines() if said in one and "> " in one), "")
+            assert line.startswith("(ada-author-"), (said, brief)
 
 
 @pytest.mark.requirement("C82", "R212")

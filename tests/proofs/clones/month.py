@@ -159,7 +159,7 @@ class Desk:
         for _ in range(3):
             done = self._push()
             if done.code == 0:
-                return
+                break
             if "was merged by git" in done.err:
                 self.refused += 1
                 assert "passdown synthesize --no-confirm --commit" in " ".join(done.err.split())
@@ -167,7 +167,8 @@ class Desk:
             else:
                 assert "fetch first" in done.err or "non-fast-forward" in done.err, done.err
                 self.pull()
-        raise AssertionError(done.err)
+        else:
+            raise AssertionError("three pushes were refused")
 
     def _push(self) -> Done:
         path = f"{self.month.programs}{os.pathsep}{os.environ['PATH']}"

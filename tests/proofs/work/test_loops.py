@@ -89,7 +89,7 @@ def test_a_thousand_edits_by_hand_keep_every_byte(tmp_path: Path, tell: Tell, *,
             append_turn(workspace, account, TurnRequest(change="habits", loop="ideation", text=said))
             assert parse_loop(desk.read().decode()).turns[-1].text.endswith(said)
         else:
-            left = leave_feedback(workspace, account, "habits", "ideation", said)
+            left = leave_feedback(workspace, "habits", "ideation", said)
             assert left.text.endswith(said)
 
         assert desk.read().startswith(before)
@@ -286,12 +286,12 @@ def _go_through(place: Place, number: int, fields: list[str]) -> None:
     assert _said(change.replace("\\", "\\\\").replace("|", "\\|")) in said
     if number % 3 == 0:
         with suppress(UsageError):  # one that says nothing is refused
-            leave_feedback(workspace, account, "x", "implement-01", feedback)
+            leave_feedback(workspace, "x", "implement-01", feedback)
         turns = parse_loop((workspace.change_files.read("x", "loops/implement-01.md") or b"").decode()).turns
         assert turns[:-1] == parse_loop(ledger.decode()).turns[:-1]
         assert turns[-1].text == turn.text
         for fact in read_brief_input(workspace, account).of(FactKind.FEEDBACK):
-            dismiss_feedback(workspace, account, fact.id)
+            dismiss_feedback(workspace, account, fact)
     assert list_changes(workspace)[0].facts.name == "x"
 
 

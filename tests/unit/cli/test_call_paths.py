@@ -162,11 +162,11 @@ def test_no_verb_reads_a_ledger_more_than_twice(
         reads.extend([path] if path.endswith("LEDGER.md") else [])
         return read(documents, path, settled=settled)
 
-    def note_remove(documents: FileDocuments, path: str, data: bytes, *, kept: bool = False) -> bool:
+    def note_remove(documents: FileDocuments, path: str, data: bytes, **how: bool) -> bool:
         reads.extend(
             [path] if path.endswith("LEDGER.md") else []
         )  # it removes only what it was given, so it reads the file
-        return remove(documents, path, data, kept=kept)
+        return remove(documents, path, data, **how)
 
     monkeypatch.setattr(FileDocuments, "read", note_read)
     monkeypatch.setattr(FileDocuments, "remove", note_remove)

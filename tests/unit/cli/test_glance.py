@@ -106,7 +106,7 @@ def test_each_thing_that_waits_is_counted() -> None:
 
 def test_a_session_that_did_not_end_waits(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     command("start", "--nickname", "amber")
-    stop_clock(monkeypatch, "2026-01-11T18:00:00Z")
+    stop_clock(monkeypatch, "2026-01-12T18:00:00Z")
 
     assert first(command) == ("shop: no session running, 1 session did not end. More: `passdown status`.")
 

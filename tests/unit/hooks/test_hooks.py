@@ -238,7 +238,7 @@ def test_a_session_resumed_after_a_crash_keeps_its_track_and_its_task(
     stage.call("SessionStart", source="startup")
     assert stage.command("track", "bind", "auth", "--session", HOST).code == 0
     assert stage.command("track", "bind", "--task", "bd-7", "--session", HOST).code == 0
-    stop_clock(monkeypatch, "2026-01-11T13:00:00Z")
+    stop_clock(monkeypatch, "2026-01-12T14:00:00Z")
     if by == "another":  # it publishes what the dead session left, and ends it
         stage.call("SessionStart", source="startup", session_id="other")
         stage.call("SessionEnd", reason="logout", session_id="other")

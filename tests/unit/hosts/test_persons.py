@@ -116,9 +116,9 @@ def test_ancestors_are_told_with_command_line_and_names_of_variables(tmp_path: P
     _tell(tmp_path, parent, "environ", "HOME=/h\0CODEX_THREAD_ID=t-1\0EMPTY=\0")
 
     assert [*processes.list_ancestors()] == [
-        Ancestor("sh", ("sh", "-c", "passdown answer"), frozenset({"HOME", "CODEX_THREAD_ID"})),
-        Ancestor("my (odd) host"),
-        Ancestor("init"),
+        Ancestor("sh", ("sh", "-c", "passdown answer"), frozenset({"HOME", "CODEX_THREAD_ID"}), parent),
+        Ancestor("my (odd) host", pid=71),
+        Ancestor("init", pid=1),
     ]
 
 
@@ -142,7 +142,10 @@ def test_elsewhere_on_posix_ancestors_are_told_without_variables() -> None:
     }
     processes = SystemProcesses("darwin", ask=lambda pid, field: known.get((pid, field), ""))
 
-    assert [*processes.list_ancestors()] == [Ancestor("-zsh"), Ancestor("codex", ("codex", "exec"))]
+    assert [*processes.list_ancestors()] == [
+        Ancestor("-zsh", pid=os.getppid()),
+        Ancestor("codex", ("codex", "exec"), pid=71),
+    ]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")

@@ -134,7 +134,7 @@ def test_the_skills_teach_the_verbs(name: str) -> None:
     wanted = {
         "coordinate": "inbox msg claim task reserve status close release takeover",
         "ledger": "goal now done next decide rule-out ask answer retract status brief search",
-        "loop": "loop answer feedback",
+        "loop": "loop answer tell",
         "handoff": "goal now done next decide rule-out ask brief handoff",
         "resume": "handoff brief search goal answer now",
     }

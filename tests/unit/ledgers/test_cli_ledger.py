@@ -401,7 +401,7 @@ def test_a_session_that_never_ended_keeps_the_branch_it_was_seen_on(
 ) -> None:
     command("done", "wrote the parser")
     project.git("switch", "-qc", "another")
-    monkeypatch.setattr(SystemClock, "now", lambda _: NOON + timedelta(hours=1))
+    monkeypatch.setattr(SystemClock, "now", lambda _: NOON + timedelta(hours=25))
 
     command("start", "--new")
 

@@ -100,13 +100,13 @@ def test_a_session_that_starts_again_after_a_crash_keeps_its_track_and_its_task(
 ) -> None:
     command("start", "--session", "mine", "--track", "auth")
     command("track", "bind", "--task", "bd-7", "--session", "mine")
-    clock.pass_time(minutes=11)
+    clock.pass_time(hours=25)
 
     answer = json.loads(command("start", "--session", "mine", "--json").out)
 
     assert (answer["is_new"], len(answer["recovered"])) == (True, 1)
     assert command("track", "show", "--session", "mine").out == "track: auth\ntask: bd-7\n"
-    clock.pass_time(minutes=11)
+    clock.pass_time(hours=25)
     command("start", "--session", "mine", "--fresh")
     assert command("track", "show", "--session", "mine").out == "track: none\ntask: none\n"
 
@@ -116,7 +116,7 @@ def test_a_start_names_what_it_recovered_and_who_else_is_at_work(
 ) -> None:
     command("done", "a", "--session", json.loads(command("start", "--json").out)["session"])
     command("start", "--new")
-    clock.pass_time(minutes=11)
+    clock.pass_time(hours=25)
     command("now", "working", "--session", "s-000000000002")
     clock.pass_time(seconds=5)
 
@@ -124,16 +124,16 @@ def test_a_start_names_what_it_recovered_and_who_else_is_at_work(
 
     assert done.out.startswith("generic-00000005 started on main")
     assert done.err.splitlines() == [
-        "passdown: recovered generic-00000003 (did not end; last seen 11 min ago); you continue its work",
+        "passdown: recovered generic-00000003 (did not end; last seen 1 d ago); you continue its work",
         "  hint: to start clean: `passdown end --session generic-00000005`, then",
         "        `passdown start --fresh`",
         "passdown: generic-00000001 is working here too (last seen 5 s ago): working",
     ]
-    clock.pass_time(minutes=11)
+    clock.pass_time(hours=25)
     answer = command("start", "--fresh")
     (event,) = events(project)
     assert "working" in event.read_text()
-    assert "recovered generic-00000001 (did not end; last seen 11 min ago)\n" in answer.err
+    assert "recovered generic-00000001 (did not end; last seen 1 d ago)\n" in answer.err
     assert "continue its work" not in answer.err
     silent = command("start", "--new")
     assert "is working here too (last seen just now; no status yet)\n" in silent.err
@@ -242,8 +242,8 @@ def test_a_status_lists_who_runs_and_who_is_stale(command: Caller, clock: Clock)
         f"      {'y' * 50}\n"
         f"    ledger: updated 3 min ago\n{rest}"
     )
-    clock.pass_time(hours=1)
-    assert command("status").out.startswith("generic-00000001  stale, last seen 1 h ago, on main\n")
+    clock.pass_time(hours=25)
+    assert command("status").out.startswith("generic-00000001  stale, last seen 1 d ago, on main\n")
     command("start")
     assert command("status").out.startswith("generic-00000003  live, last seen just now, on main\n")
     assert command("status", "--all").out.startswith("generic-00000001  ended, last seen just now, on main\n")

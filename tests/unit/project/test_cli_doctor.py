@@ -427,15 +427,27 @@ def test_a_crowded_folder_of_events(
 # --- sessions and clocks ----------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("C159", "C86")
+def test_a_server_that_does_not_answer(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    command("team", "init", "--yes")
+    monkeypatch.setenv("PASSDOWN_COORDINATION_URL", "postgresql://127.0.0.1:9/nothing")
+
+    done = command("doctor")
+
+    told = " ".join(done.out.split())
+    assert (done.code, "server: cannot reach the coordination server (127.0.0.1:9)" in told) == (1, True)
+    assert "check that the server runs, that its address" in told
+
+
 def test_a_session_that_never_ended(command: Caller, project: Project, clock: Clock) -> None:
     command("start", "--nickname", "toast")
     command("done", "Session model")
     assert command("doctor") == HEALTHY
-    clock.at += timedelta(hours=3)
+    clock.at += timedelta(hours=27)
 
     ((code, what),) = find(command)
     assert code == "session"
-    assert re.fullmatch(r"toast-[0-9a-f]{8} was last seen 3 h ago and did not end", what)
+    assert re.fullmatch(r"toast-[0-9a-f]{8} was last seen 1 d ago and did not end", what)
     assert [line.partition(": toast-")[0] for line in mends(command)] == [
         "fixed: ended sessions and published their facts",
         f"fixed: rebuilt the view: {VIEW}",

@@ -42,7 +42,7 @@ def agent_of(day: Day, session: str) -> str:
 def test_a_start_records_what_it_recovered(day: Day, *, by_hook: bool) -> None:
     day.work("one", ends=False)
     day.command("done", "more", "--session", "one")
-    day.pass_time(hours=1)
+    day.pass_time(hours=25)
     assert events(day) == []
 
     if by_hook:
@@ -51,7 +51,7 @@ def test_a_start_records_what_it_recovered(day: Day, *, by_hook: bool) -> None:
         day.command("start")
 
     assert events(day) == [
-        {"event": "pending_recovery", "timestamp": "2026-01-11T13:04:00Z", "updates": 1, "closes": 1}
+        {"event": "pending_recovery", "timestamp": "2026-01-12T13:04:00Z", "updates": 1, "closes": 1}
     ]
     assert stat.S_IMODE((day.project.folder / FILE).stat().st_mode) == 0o600
 
@@ -113,7 +113,7 @@ def test_a_session_that_starts_again_is_no_conflict_with_itself_or_others(day: D
     day.work("two", ends=False)
     day.command("track", "bind", "sign-in", "--session", "two")
     before = events(day)
-    day.pass_time(hours=1)
+    day.pass_time(hours=25)
     day.command("now", "the form", "--session", "one")
 
     day.command("start", "--session", "one")

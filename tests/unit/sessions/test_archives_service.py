@@ -193,7 +193,7 @@ def test_a_ledger_that_an_ended_session_left_is_archived(*, is_graceful: bool, t
     if is_graceful:
         end_session(place.project, account)
     else:
-        place.pass_time(hours=1)
+        place.pass_time(hours=25)
         recovered = [one.archived for one in recover(place.project) if one.archived]
 
     archived = [*recovered, *archive_stale(place.project)]

@@ -94,12 +94,12 @@ def test_after_ordinary_sessions_the_doctor_finds_nothing_wrong(day: Day, *, is_
 def test_a_session_that_died_is_named_by_the_doctor_and_is_no_failure(day: Day) -> None:
     day.set_up()
     day.work("one", ends=False)
-    day.pass_time(hours=1)
+    day.pass_time(hours=25)
 
     done = day.command("doctor")
 
     assert done.code == 0
-    assert "was last seen 1 h ago and did not end (warning)" in " ".join(done.out.split())
+    assert "was last seen 1 d ago and did not end (warning)" in " ".join(done.out.split())
 
 
 @pytest.mark.requirement("R105")
@@ -224,15 +224,15 @@ def test_a_status_says_that_the_index_cannot_be_used_and_nothing_of_one_that_is_
 def test_a_stale_session_is_named_with_what_can_be_done_and_nothing_is_done_unasked(day: Day) -> None:
     day.set_up()
     day.work("one", ends=False)
-    day.pass_time(hours=1)
+    day.pass_time(hours=25)
     before = day.host.accounts()
 
     done = day.command("status")
 
     assert done.out.splitlines()[:5] == [
-        f"{before[0].agent}  stale, last seen 1 h ago, on main",
+        f"{before[0].agent}  stale, last seen 1 d ago, on main",
         "    goal: work on one",
-        "    ledger: updated 1 h ago",
+        "    ledger: updated 1 d ago",
         "    to take over: `passdown start` (publishes its record and continues its work)",
         "    to ignore: `passdown start --fresh` (publishes its record and starts clean)",
     ]
@@ -252,11 +252,11 @@ def test_a_stale_session_is_named_with_what_can_be_done_and_nothing_is_done_unas
 def test_each_choice_does_what_it_says(day: Day, *, is_fresh: bool) -> None:
     day.set_up()
     day.work("one", ends=False)
-    day.pass_time(hours=1)
+    day.pass_time(hours=25)
 
     done = day.command("start", *(["--fresh"] if is_fresh else []))
 
-    assert "(did not end; last seen 1 h ago)" in done.err
+    assert "(did not end; last seen 1 d ago)" in done.err
     assert ("goal: work on one" in done.out) is not is_fresh
     assert ("you continue its work" in done.err) is not is_fresh
 
@@ -266,11 +266,11 @@ def test_a_start_by_a_host_says_from_whom_it_takes_over(day: Day) -> None:
     day.set_up()
     day.work("one", ends=False)
     (dead,) = day.host.accounts()
-    day.pass_time(hours=1)
+    day.pass_time(hours=25)
 
     answer = day.host.call("SessionStart", session_id="two", source="startup")
 
-    assert f"Continues the work of {dead.agent}, last seen 1 h ago" in answer["systemMessage"]
+    assert f"Continues the work of {dead.agent}, last seen 1 d ago" in answer["systemMessage"]
     again = day.host.call("SessionStart", session_id="two", source="compact")
     assert "Continues the work" not in again["systemMessage"]
 
@@ -279,7 +279,7 @@ def test_a_start_by_a_host_says_from_whom_it_takes_over(day: Day) -> None:
 def test_a_stale_session_of_another_checkout_is_taken_over_there(day: Day, tmp_path: Path) -> None:
     day.set_up()
     day.work("one", ends=False)
-    day.pass_time(hours=1)
+    day.pass_time(hours=25)
     other = tmp_path / "an other"
     day.project.git("worktree", "add", "--quiet", "-b", "other", str(other))
     day.monkeypatch.chdir(other)

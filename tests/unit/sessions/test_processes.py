@@ -52,6 +52,42 @@ def test_the_host_in_a_window_of_a_terminal_is_the_shell_of_that_window(tmp_path
     assert processes.find_host() == HostProcess(71, "90", f"{BOOT} {SPACE}")
 
 
+@pytest.mark.requirement("C123", "C62", through="inside")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("code", ("code", "--type=utility")),
+        ("node", ("node", "bootstrap-fork", "--type=ptyHost")),
+        ("MainThread", ("/vscode/node", "bootstrap-fork", "--type=ptyHost", "--logsLevel")),
+        ("Code Helper (Plugin)", ()),
+        ("java", ("/opt/idea/jbr/bin/java", "-Xmx2g", "com.intellij.idea.Main")),
+        ("pycharm", ()),
+        ("remote-dev-serv", ()),
+        ("zed-editor", ()),
+        ("zed-remote-serv", ()),
+        ("wezterm-mux-ser", ()),
+        ("zellij", ()),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_the_host_in_a_terminal_of_an_editor_is_its_shell(
+    tmp_path: Path, name: str, words: tuple[str, ...]
+) -> None:
+    processes = make_proc(tmp_path, (os.getppid(), "nu", 71, 100), (71, "pwsh", 72, 90), (72, name, 1, 80))
+    (tmp_path / "72" / "cmdline").write_text("\0".join(words), encoding="utf-8")
+
+    assert processes.find_host() == HostProcess(71, "90", f"{BOOT} {SPACE}")
+
+
+@pytest.mark.requirement("C62", through="inside")
+@pytest.mark.parametrize("words", [("node", "/lib/codex.js"), ("java", "-jar", "agent.jar"), ()])
+def test_a_runtime_that_runs_no_editor_is_a_host(tmp_path: Path, words: tuple[str, ...]) -> None:
+    processes = make_proc(tmp_path, (os.getppid(), "sh", 72, 100), (72, "node", 1, 80))
+    (tmp_path / "72" / "cmdline").write_text("\0".join(words), encoding="utf-8")
+
+    assert processes.find_host() == HostProcess(72, "80", f"{BOOT} {SPACE}")
+
+
 def test_a_terminal_without_a_shell_is_no_host(tmp_path: Path) -> None:
     assert make_proc(tmp_path, (os.getppid(), "tmux: server", 1, 80)).find_host() == NO_PROCESS
 

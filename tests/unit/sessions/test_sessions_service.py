@@ -155,7 +155,7 @@ def test_what_a_dead_session_was_bound_to_goes_to_the_same_session_of_the_host_a
             place.start(host_session=name, **wanted), FactKind.BINDING, "bd-7", "task"
         ).account
         place.say(account, FactKind.TDD, "RED")
-        place.pass_time(minutes=11)
+        place.pass_time(hours=25)
 
     die("h-1", track="auth")
     other = place.start(host_session="h-2")
@@ -280,7 +280,7 @@ def test_what_is_said_after_the_end_is_published_by_the_next_start(place: Place)
 
 def test_a_session_that_said_nothing_is_ended_without_an_event(place: Place) -> None:
     place.start()
-    place.pass_time(hours=1)
+    place.pass_time(hours=25)
 
     (recovered,) = place.started().recovered
 
@@ -293,8 +293,8 @@ def test_a_session_is_recovered_from_another_checkout_and_its_ledger_there_is_le
     account = place.say(place.start(), FactKind.DONE, "a").account
     before = place.read()
     other = make_place(place.project.journals, root="/other", entropy=10)  # type: ignore[arg-type]  # in memory
-    other.pass_time(hours=1)
-    place.pass_time(hours=1)
+    other.pass_time(hours=25)
+    place.pass_time(hours=25)
 
     started = other.started()
 
@@ -305,7 +305,7 @@ def test_a_session_is_recovered_from_another_checkout_and_its_ledger_there_is_le
 
 def test_a_dead_session_does_not_touch_a_ledger_that_is_no_longer_its_own(place: Place) -> None:
     place.say(place.start(), FactKind.DONE, "a")
-    place.pass_time(hours=1)
+    place.pass_time(hours=25)
     foreign = "---\nupdated: 2026-01-11T12:00:00Z\nsession_id: T-abc\nplatform: amp\n---\n# Session Ledger\n"
     place.write(foreign)
 
@@ -333,7 +333,7 @@ def test_a_session_that_cannot_be_recovered_now_is_left_for_later() -> None:
     journals = Unwilling()
     place = make_place(journals)
     place.say(place.start(), FactKind.DONE, "a")
-    place.pass_time(hours=1)
+    place.pass_time(hours=25)
     journals.is_full = True
 
     assert recover(place.project) == ()
@@ -344,7 +344,7 @@ def test_a_session_that_cannot_be_recovered_now_is_left_for_later() -> None:
 
 def test_of_two_who_recover_at_the_same_moment_one_publishes(place: Place) -> None:
     account = place.say(place.start(), FactKind.DONE, "a").account
-    place.pass_time(hours=1)
+    place.pass_time(hours=25)
 
     class Racing(MemoryJournals):
         """Journals in which another start is faster, just before the lock."""
@@ -463,7 +463,7 @@ def test_a_command_means_the_only_session_here(place: Place) -> None:
     two = place.start()
     with pytest.raises(UsageError, match=f"{one.session} .*{two.session}"):
         find_session(place.project, "")
-    place.pass_time(hours=1)
+    place.pass_time(hours=25)
     assert find_session(place.project, "") is None
 
 

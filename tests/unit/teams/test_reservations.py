@@ -197,6 +197,20 @@ def test_what_a_living_session_holds_cannot_be_taken_over(team: Team) -> None:
     assert team.run("amber", "reserve", "src/x").code == 3
 
 
+@pytest.mark.requirement("C82", "C161")
+def test_what_a_dead_session_holds_is_taken_over_by_its_nickname(team: Team) -> None:
+    team.add("one")
+    team.run("amber", "claim")
+    team.run("amber", "reserve", "src/")
+    team.pass_time(minutes=12)
+
+    taken = team.run("birch", "takeover", "Amber")
+
+    assert taken.code == 0
+    assert "Took over src/ " in taken.out
+    assert team.run("birch", "takeover", "nobody").code == 2
+
+
 @pytest.mark.requirement("C122", "C82")
 def test_only_a_person_takes_over_from_a_living_session(team: Team) -> None:
     task = team.add("one")

@@ -90,7 +90,7 @@ def test_the_start_by_command_says_what_is_inherited_and_how_much_mail_there_is(
     hosts.run("amber", "reserve", "src/")
     hosts.run("birch", "msg", "one", "--to", hosts.agent("amber"))
     hosts.run("birch", "msg", "two", "--to", hosts.agent("amber"))
-    hosts.pass_time(minutes=30)
+    hosts.pass_time(hours=25)
 
     again = hosts.command("start", "--session", "amber")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from passdown.core.coordination.offers import NewOffer
+from passdown.engines.process import SystemProcesses
 from passdown.services.operations.operations import make_id
 from tests.support.teams import Team
 
@@ -82,6 +83,31 @@ def test_status_names_orphaned_tasks_and_offers(team: Team) -> None:
         team.agent("amber"): True,
         team.agent("birch"): False,
     }
+
+
+@pytest.mark.requirement("C62")
+def test_status_says_of_a_crashed_session_the_same_above_and_below(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.run("birch", "claim", team.add("one"))
+    monkeypatch.setattr(SystemProcesses, "is_alive", lambda *_: False)
+
+    shown = team.command("status").out
+
+    assert f"{team.agent('birch')}  stale, last seen " in shown
+    assert f"  {team.agent('birch')}  stale, last seen " in shown.partition("coordination:")[2]
+    assert "live" not in shown
+
+
+@pytest.mark.requirement("C123")
+def test_status_says_that_a_silent_session_may_still_run(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SystemProcesses, "is_alive", lambda *_: None)
+    team.pass_time(minutes=12)
+
+    shown = " ".join(team.command("status").out.split())
+
+    assert f"{team.agent('birch')} unknown, last seen 12 min ago" in shown
+    assert f"it may still run. If it does not: `passdown end --session {team.agent('birch')}`" in shown
 
 
 def test_silent_sessions_that_left_nothing_are_not_shown(team: Team) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, Final
 
 from passdown.actions.answers import HIDDEN, describe
-from passdown.actions.callers import Caller, need_session
+from passdown.actions.callers import Caller, need_author, refuse_without_holding
 from passdown.actions.coordination.mail import mark_as_read
 from passdown.actions.work.preflight import prepare
 from passdown.core.coordination.leases import Held, Lost
@@ -16,6 +17,7 @@ from passdown.errors import StorageError
 from passdown.ports.tracker import TaskSelection
 from passdown.records import record
 from passdown.services.coordination.claims import CloseRequest, CloseResult
+from passdown.services.coordination.tasks import require_task
 from passdown.services.work import tracker_changes
 from passdown.services.work.tdd import choose_cycle, end_cycle
 
@@ -87,7 +89,8 @@ class CloseAnswer:
 
 def claim(caller: Caller, request: ClaimRequest) -> ClaimAnswer:
     """Claim the named tasks, or the first that is ready; messages count as read once shown (R169)."""
-    account = prepare(caller, need_session(caller), is_skipped=request.skips_preflight)
+    account = need_author(caller, partial(_need_tasks, caller, request.tasks))
+    account = prepare(caller, account, is_skipped=request.skips_preflight)
     wish = TaskSelection(request.tasks, request.role, request.is_another)
     found = tracker_changes.claim(caller.workspace, account, wish)
     outcome = found.outcome
@@ -121,9 +124,14 @@ def _mark_as_read(caller: Caller, account: Account, mail: Sequence[WaitingMessag
         mark_as_read(caller, account, mail)
 
 
+def _need_tasks(caller: Caller, names: Sequence[str]) -> None:
+    for name in names:
+        require_task(caller.workspace.tracker, name)
+
+
 def close(caller: Caller, request: CloseTaskRequest) -> CloseAnswer:
     """Close a task that the session has, and release its files."""
-    account = need_session(caller)
+    account = need_author(caller, refuse_without_holding)
     ended = end_cycle(caller.workspace, account) if account.tdd else ()
     wanted = CloseRequest(request.task, request.reason, request.text, request.message)
     found = tracker_changes.close(caller.workspace, account, wanted)

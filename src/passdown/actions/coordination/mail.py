@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, Form, NoticeKind
-from passdown.actions.callers import Caller, find_ready, need_session
+from passdown.actions.callers import Caller, find_shown, find_speaker, is_person, need_author
 from passdown.core.coordination.handoff_rules import HandoffState
 from passdown.core.coordination.messages import (
     ALL,
@@ -69,7 +69,9 @@ class InboxAnswer:
 
 def send(caller: Caller, request: MessageRequest) -> MessageAnswer:
     """Send a message; if the coordination engine does not answer, leave it as a handoff (C86)."""
-    account, workspace = need_session(caller), caller.workspace
+    if not request.text.strip():
+        raise UsageError("the message is empty", hint='write `passdown msg "TEXT" --to AGENT`')
+    account, workspace = need_author(caller), caller.workspace
     priority = URGENT_MESSAGE if request.is_urgent else NORMAL_MESSAGE
     try:
         sent = send_message(workspace, account, request.text, request.to, priority=priority)
@@ -88,9 +90,10 @@ def send(caller: Caller, request: MessageRequest) -> MessageAnswer:
 
 def read_inbox(caller: Caller, request: InboxRequest) -> InboxAnswer:
     """Read messages and handoffs; they count as read once they were shown."""
-    account, workspace = find_ready(caller), caller.workspace
+    account, workspace = _find_reader(caller), caller.workspace
     if account is None:  # reading starts no session
-        caller.note(NoticeKind.NO_SESSION)
+        if not caller.notices:
+            caller.note(NoticeKind.NO_SESSION)
         return InboxAnswer(messages=(), handoffs=(), now=workspace.now())
     own = find_handoffs(workspace, account, open_with_handoffs(workspace), HandoffState.OWN)
     if request.wait and not own:
@@ -108,6 +111,11 @@ def read_inbox(caller: Caller, request: InboxRequest) -> InboxAnswer:
     known = {one.message.message for one in mail}
     handoffs = [one.handoff for one in own if one.handoff.id not in known]
     return InboxAnswer(messages=mail, handoffs=handoffs, now=workspace.now())
+
+
+def _find_reader(caller: Caller) -> "Account | None":
+    """Return whose messages are read: at their own terminal a person's."""
+    return find_speaker(caller) if is_person(caller) else find_shown(caller)
 
 
 def mark_as_read(caller: Caller, account: Account, mail: Sequence[WaitingMessage]) -> None:

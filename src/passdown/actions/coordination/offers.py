@@ -1,10 +1,11 @@
 """Offer a task to another session, and accept what is offered."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN
-from passdown.actions.callers import Caller, need_session
+from passdown.actions.callers import Caller, need_author, refuse_without_holding
 from passdown.core.coordination.leases import Grant, Lost
 from passdown.core.coordination.offers import OfferEnded, OfferGone, OfferState
 from passdown.core.sessions.session_facts import Account
@@ -58,7 +59,9 @@ class EndedOffer:
 
 def offer(caller: Caller, request: OfferRequest) -> CreatedOffer | Lost:
     """Offer a task that the session has."""
-    found = services.offer_task(caller.workspace, need_session(caller), request.task, request.to)
+    found = services.offer_task(
+        caller.workspace, need_author(caller, refuse_without_holding), request.task, request.to
+    )
     if isinstance(found, Lost):
         return found
     made = found.offer
@@ -75,13 +78,15 @@ def review(caller: Caller, name: str) -> services.OfferReview | AcceptedOffer | 
 
     If the same command already accepted one and nobody saw its answer, return that answer.
     """
-    repeated = services.accept_again(caller.workspace, need_session(caller))
+    repeated = services.accept_again(
+        caller.workspace, need_author(caller, partial(services.review_offer, caller.workspace, name))
+    )
     return _describe(repeated) if repeated else services.review_offer(caller.workspace, name)
 
 
 def accept(caller: Caller, reviewed: services.OfferReview) -> AcceptedOffer | OfferGone:
     """Take over the task, files and unread messages of a reviewed offer, and the facts that came with it."""
-    return _describe(services.accept_offer(caller.workspace, need_session(caller), reviewed))
+    return _describe(services.accept_offer(caller.workspace, need_author(caller), reviewed))
 
 
 def _describe(found: services.AcceptResult) -> AcceptedOffer | OfferGone:
@@ -104,7 +109,8 @@ def withdraw(caller: Caller, name: str) -> EndedOffer | OfferGone:
 def _end(
     caller: Caller, name: str, end: Callable[[Workspace, Account, str], OfferEnded | OfferGone]
 ) -> EndedOffer | OfferGone:
-    found = end(caller.workspace, need_session(caller), name)
+    check = partial(services.review_offer, caller.workspace, name)
+    found = end(caller.workspace, need_author(caller, check), name)
     if isinstance(found, OfferGone):
         return found
     return EndedOffer(offer=found.offer.offer, task=found.offer.task, state=found.offer.state)

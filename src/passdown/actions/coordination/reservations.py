@@ -1,13 +1,15 @@
 """Reserve files, renew and release them, and take over what a dead session holds."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.actions.answers import HIDDEN, INLINE
-from passdown.actions.callers import Caller, need_person, need_session
+from passdown.actions.callers import Caller, need_author, need_person, need_session, refuse_without_holding
 from passdown.actions.work.preflight import choose_session
 from passdown.core.coordination.leases import Grant, Granted, Held, Lost
 from passdown.core.coordination.path_words import find_held
+from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.coordination import path_words
 from passdown.services.coordination import reservations as services
@@ -111,7 +113,9 @@ class RefusedLease:
 def reserve(caller: Caller, request: ReserveRequest) -> ReservedFiles | RefusedLease:
     """Reserve all the named files, or none if another session holds one of them."""
     understood = _understand(caller, request.words, is_literal=request.is_literal)
-    account = need_session(caller)
+    if not request.words:
+        raise UsageError("name the files to reserve", hint="like `passdown reserve src/app.py docs/`")
+    account = need_author(caller)
     wanted = path_words.keep_held(account.reservations, understood)
     asked = services.ReservationRequest(wanted, request.seconds, request.is_everything)
     outcome = services.reserve_files(caller.workspace, account, asked)
@@ -128,14 +132,14 @@ def reserve(caller: Caller, request: ReserveRequest) -> ReservedFiles | RefusedL
 def renew(caller: Caller, request: HeldFilesRequest) -> GrantedLeases | RefusedLease:
     """Renew the named reservations, or all."""
     understood = _understand(caller, request.words, is_literal=request.is_literal)
-    account = need_session(caller)
+    account = need_author(caller, refuse_without_holding)
     named = path_words.choose_held(account.reservations, understood)
     return _grant(services.renew_reservations(caller.workspace, account, named), "renewed")
 
 
 def release(caller: Caller, request: HeldFilesRequest) -> ReleasedFiles | ReleasedHoldings | RefusedLease:
     """Release the named reservations and give back the named tasks; without words, release all files."""
-    account = need_session(caller)
+    account = need_author(caller, refuse_without_holding)
     tasks = _find_tasks(caller, account, request)
     words = tuple(word for word in request.words if word not in tasks)
     files = ReleasedFiles(outcome=_RELEASED, resources=())
@@ -178,7 +182,8 @@ def take_over(caller: Caller, request: TakeoverRequest) -> GrantedLeases | Refus
     if request.is_forced:
         hint = "ask its agent: `passdown msg`"
         need_person(caller, "take over from a session that is alive", hint=hint)
-    account = need_session(choose_session(caller, request.agent))
+    chosen = choose_session(caller, request.agent)
+    account = need_session(chosen, partial(services.need_held, caller.workspace, request.name))
     outcome = services.take_over(caller.workspace, account, request.name, force=request.is_forced)
     return _grant(outcome, "taken over")
 

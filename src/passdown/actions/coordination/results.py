@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Final
 
 from passdown.actions.answers import HIDDEN, SECONDS, describe
-from passdown.actions.callers import Caller, find_ready, need_session
+from passdown.actions.callers import Caller, find_shown, need_session
 from passdown.core.digests import sha256
 from passdown.core.hosts.kept_results import KeptResult
 from passdown.core.sessions.session_facts import Account
@@ -96,7 +97,8 @@ class SubagentRules:
 
 def apply(caller: Caller, request: ApplyRequest) -> AppliedResults:
     """Apply the result in a file, or those that were saved when subagents ended."""
-    account, workspace = need_session(caller), caller.workspace
+    check = partial(_refuse_unknown, caller, request)
+    account, workspace = need_session(caller, check), caller.workspace
     if request.path:
         chosen: Sequence[KeptResult] = [_take(caller, account, request)]
     else:
@@ -108,6 +110,14 @@ def apply(caller: Caller, request: ApplyRequest) -> AppliedResults:
     return AppliedResults(
         session=account.session, results=tuple(_summarize(one.kept) for one in applied), applied=applied
     )
+
+
+def _refuse_unknown(caller: Caller, request: ApplyRequest) -> None:
+    """Raise an error for a file that cannot be read, or for the name of a result: there are none yet."""
+    if request.path and request.path != INPUT:
+        read_named(request.path, str(caller.around.folder))
+    for name in request.names:
+        services.find_result((), name)
 
 
 def _take(caller: Caller, account: Account, request: ApplyRequest) -> KeptResult:
@@ -138,7 +148,7 @@ def show(caller: Caller, name: str) -> ShownResult:
 
 def drop(caller: Caller, name: str) -> ShownResult:
     """Drop a result without applying it; changes that were already applied stay."""
-    account, workspace = need_session(caller), caller.workspace
+    account, workspace = need_session(caller, partial(services.find_result, (), name)), caller.workspace
     found = services.find_result(services.list_results(workspace, account), name)
     return ShownResult(result=_summarize(services.drop_result(workspace, account, found)))
 
@@ -149,7 +159,7 @@ def read_rules(caller: Caller, _request: None = None) -> SubagentRules:
 
 
 def _list_results(caller: Caller) -> Sequence[KeptResult]:
-    account = find_ready(caller)
+    account = find_shown(caller)
     return services.list_results(caller.workspace, account) if account else ()
 
 

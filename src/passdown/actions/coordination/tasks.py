@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from passdown.actions.callers import Caller, need_session
-from passdown.actions.work.tracker import find_author
+from passdown.actions.callers import Caller, find_author, need_author, refuse_without_holding
 from passdown.core.coordination.leases import Lost
 from passdown.core.coordination.tasks import NORMAL, DependencyCycle, Task, TaskState
 from passdown.errors import UsageError
@@ -112,7 +111,7 @@ def show(caller: Caller, name: str) -> ShownTask:
 
 def note(caller: Caller, request: NoteRequest) -> NotedTask:
     """Add a note to a task."""
-    account = need_session(caller)
+    account = need_author(caller, lambda: services.require_task(caller.workspace.tracker, request.name))
     is_done = tracker_changes.add_note(caller.workspace, account, request.name, request.text)
     return NotedTask(task=request.name, waiting=not is_done)
 
@@ -128,7 +127,7 @@ def block(caller: Caller, request: BlockRequest) -> TaskAnswer:
 
 def give_back(caller: Caller, name: str) -> TaskAnswer | Lost | None:
     """Let others claim a task that the session has; return None if the change is queued for the tracker."""
-    found = give_back_task(caller.workspace, need_session(caller), name)
+    found = give_back_task(caller.workspace, need_author(caller, refuse_without_holding), name)
     return found if found is None or isinstance(found, Lost) else TaskAnswer(task=found.task)
 
 

@@ -200,6 +200,8 @@ def take_standpoint(caller: Caller) -> Standpoint:
     else:
         with suppress(SeveralSessionsError):  # the brief is for the next one
             account = find_running(caller)
+        if account is not None and account.start.is_person:  # a person reads what the next agent is told
+            account = None
     if account is not None and account.ended_at is None:
         # If nothing can be written, manual edits are recorded next time.
         with suppress(StorageError):

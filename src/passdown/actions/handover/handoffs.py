@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.actions.answers import HIDDEN, INLINE, OR_NULL, SECONDS, Form, NoticeKind, describe, members
@@ -139,11 +140,18 @@ def describe_written(written: services.WrittenHandoff) -> CreatedHandoff:
     )
 
 
+def _need_text(request: "AddressedRequest") -> None:
+    """Refuse a handoff that a session which was only just started would leave empty."""
+    if not (request.text.strip() or request.pattern):
+        hint = 'add a text: `passdown handoff create --to AGENT "TEXT"`'
+        raise UsageError("nothing to hand over: this session has no goal and no steps", hint=hint)
+
+
 def create_for_one(caller: Caller, request: "AddressedRequest") -> SentHandoff:
     """Write a handoff for one agent, nickname or session."""
     from passdown.services.coordination.addressed_handoffs import create_addressed  # most are for all
 
-    account = need_session(caller)
+    account = need_session(caller, partial(_need_text, request))
     written = create_addressed(caller.workspace, account, request, open_checkouts(caller.workspace))
     return describe(SentHandoff, written)
 

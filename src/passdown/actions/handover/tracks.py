@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.actions.answers import HIDDEN, NoticeKind, describe
-from passdown.actions.callers import Caller, find_running, need_session
+from passdown.actions.callers import Caller, find_shown, need_session, refuse_without_track
 from passdown.actions.handover.handoffs import CreatedHandoff, describe_written
 from passdown.actions.work.gates import GateOutcome, describe_verdict
 from passdown.actions.work.preflight import TrackRequest, choose_session, prepare_track, unlock_others
@@ -134,7 +134,7 @@ def unbind(caller: Caller, request: UnbindRequest) -> BoundTrack:
 
 def finish(caller: Caller, request: FinishRequest) -> BoundTrack | GateOutcome | WaitingGate:
     """Finish the track, unless its last gate stops that."""
-    account = need_session(caller)
+    account = need_session(caller, refuse_without_track)
     if account.track and not request.skips_gate and needs_completion(caller.workspace, account):
         judged = judge_completion(caller.workspace, account, only_warn=request.only_warns)
         if judged is None:
@@ -152,7 +152,7 @@ def finish(caller: Caller, request: FinishRequest) -> BoundTrack | GateOutcome |
 
 def show(caller: Caller, _request: None = None) -> TrackResult:
     """Show the track and the task of the session, and the document of the track."""
-    account = find_running(caller)
+    account = find_shown(caller)
     if account is None:
         return TrackResult()
     listed = services.find_document(caller.workspace, account)

@@ -6,15 +6,23 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final
 
 from passdown.actions.answers import HIDDEN, INLINE, MILLIS, describe
-from passdown.actions.callers import Caller, find_person, need_person, need_session, note_ledger_update
-from passdown.core.facts import FAILED, Fact, command_of, find_named, is_escalation
+from passdown.actions.callers import (
+    Caller,
+    find_person,
+    find_speaker,
+    is_person,
+    need_author,
+    need_person,
+    note_ledger_update,
+)
+from passdown.core.facts import FAILED, Fact, address, command_of, find_named, is_escalation, make_key
+from passdown.core.ids import is_agent
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.ledger_sync import RULED_OUT, UNCONFIRMED, NewFact
 from passdown.core.sessions.session_facts import Account
-from passdown.errors import SeveralSessionsError, UsageError
+from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.sessions.ledgers import LedgerUpdate, update_ledger
-from passdown.services.sessions.liveness import list_here
 
 if TYPE_CHECKING:
     from passdown.core.sessions.decisions import KeyHistory
@@ -89,6 +97,14 @@ class DecisionRequest:
 
 
 @record
+class TellRequest:
+    """Feedback to leave."""
+
+    text: Annotated[str, "What is said."]
+    to: Annotated[str, "The agent that it is for; empty for all."] = ""
+
+
+@record
 class DoneRequest:
     """Work that is done."""
 
@@ -118,7 +134,28 @@ class RetractRequest:
 def state(caller: Caller, request: NewFact) -> FactResult:
     """Record one fact."""
     said = _clean(request)
-    return _record(caller, need_session(caller), [said])
+    return _record(caller, need_author(caller), [said])
+
+
+def tell(caller: Caller, request: TellRequest) -> FactResult:
+    """Record feedback for every agent, or only for one and those that continue its session (C122)."""
+    said = _clean(NewFact(FactKind.FEEDBACK, request.text))
+    reader = _find_reader(caller, request.to) if request.to else ""
+    account = need_author(caller)
+    if reader:
+        known = _read_told(caller, account, with_unpublished=True)(FactKind.FEEDBACK)
+        open_ones = [one.to for one in known if make_key(one.text) == make_key(said.text)]
+        said = said._replace(others=address(reader, open_ones))
+    return _record(caller, account, [said])
+
+
+def _find_reader(caller: Caller, name: str) -> str:
+    """Return the agent that a name means; a whole name may be that of an agent in another clone."""
+    if is_agent(name):
+        return name
+    from passdown.services.sessions.session_names import find_by_name  # most feedback is for all
+
+    return find_by_name(caller.workspace, name, may_have_ended=True).agent
 
 
 def decide(caller: Caller, request: DecisionRequest) -> DecisionResult:
@@ -126,7 +163,7 @@ def decide(caller: Caller, request: DecisionRequest) -> DecisionResult:
     from passdown.services.sessions.decisions import need_replaceable, plan_decision  # only decisions need it
 
     said = _clean(NewFact(FactKind.DECISION, request.text, request.key.strip(), request.because))
-    planned = plan_decision(caller.workspace, need_session(caller), said)
+    planned = plan_decision(caller.workspace, need_author(caller), said)
     if not request.is_replacing:
         need_replaceable(caller.workspace, planned)
     replaces = [_old(one) for one in planned.replaces]
@@ -141,18 +178,18 @@ def decide(caller: Caller, request: DecisionRequest) -> DecisionResult:
 
 def finish_work(caller: Caller, request: DoneRequest) -> FactResult:
     """Record what is done, and whether it must never be repeated; without a text, it is the current work."""
-    account = need_session(caller)
+    account = find_speaker(caller) or Account()
     if not request.text and account.now is None:
         hint = 'say what is done: `passdown done "TEXT"`'
         raise UsageError("there is no current work to mark as done", hint=hint)
     text = request.text.strip() or (account.now.text if account.now else "")
     once = [NewFact(FactKind.RECEIPT, text)] if request.is_once else []
-    return _record(caller, account, [NewFact(FactKind.DONE, text), *once])
+    return _record(caller, need_author(caller), [NewFact(FactKind.DONE, text), *once])
 
 
 def clear_now(caller: Caller, _request: None = None) -> FactResult:
     """Record that there is no current work; the text is that of the former."""
-    account = need_session(caller)
+    account = need_author(caller)
     was = account.now.text if account.now else ""
     kept = update_ledger(
         caller.workspace, account, [NewFact(FactKind.RETRACTION, was, FactKind.NOW.value)] if was else []
@@ -166,34 +203,25 @@ def clear_now(caller: Caller, _request: None = None) -> FactResult:
 
 def answer(caller: Caller, request: AnswerRequest) -> FactResult | KeptComment:
     """Answer the question or feedback that begins with a text, of this session or open in the project."""
-    account = _need_answering(caller, request.question)
-    answered = [(one.key, (one.key,)) for one in account.of(FactKind.ANSWER)]  # a new answer replaces it
+    account = find_speaker(caller) or Account()  # a refused answer starts no session
     waiting = _list_waiting(account.of)
-    found = _choose(request.question, _names(waiting)) or _choose(request.question, answered)
+    found = _choose(request.question, _names(waiting))
     if found is None:
         waiting = _list_waiting(_read_told(caller, account, with_unpublished=True))
         found = _choose(request.question, _names(waiting))
+    if found is None:  # a new answer replaces the session's earlier one
+        answered = [(one.key, (one.key,)) for one in account.of(FactKind.ANSWER)]
+        found = _choose(request.question, answered)
     if found is None:
         hint = "`passdown brief` lists the open questions and the unanswered feedback"
         raise UsageError(f"no open question or feedback begins with {request.question[:60]!r}", hint=hint)
-    said = NewFact(FactKind.ANSWER, request.text, found)
+    said = _clean(NewFact(FactKind.ANSWER, request.text, found))
+    account = need_author(caller)
     if is_escalation(found):
         return _answer_gate(caller, account, said)
     is_feedback = any(one.kind == FactKind.FEEDBACK and one.text == found for one in waiting)
     over = [NewFact(FactKind.RETRACTION, found, FactKind.FEEDBACK.value)] if is_feedback else []
     return _record(caller, account, [said, *over])
-
-
-def _need_answering(caller: Caller, question: str) -> Account:
-    """Find the session that records an answer; of several, a person's answer goes to the one that asked."""
-    try:
-        return need_session(caller)
-    except SeveralSessionsError:
-        if not find_person(caller).is_person:
-            raise
-        running = list_here(caller.workspace)
-        asking = (one for one in running if _choose(question, _names(_list_waiting(one.of))))
-        return next(asking, running[0])
 
 
 def _answer_gate(caller: Caller, account: Account, said: NewFact) -> FactResult | KeptComment:
@@ -222,7 +250,8 @@ def _read_told(
     """Return the facts that a brief would show, by kind."""
     from passdown.services.handover.briefs import read_brief_input  # most facts are the session's own
 
-    return read_brief_input(caller.workspace, account, with_unpublished=with_unpublished).of
+    reader = account if account.session else None
+    return read_brief_input(caller.workspace, reader, with_unpublished=with_unpublished).of
 
 
 # --- retract ------------------------------------------------------------------------------------------
@@ -230,10 +259,11 @@ def _read_told(
 
 def retract(caller: Caller, request: RetractRequest) -> FactResult | RetractedDecision:
     """Retract the fact that begins with a text."""
-    account = need_session(caller)
+    account = find_speaker(caller) or Account()  # a refused retraction starts no session
     of, name = _find_retracted(caller, account, request)
     if of is FactKind.QUESTION and is_escalation(name):
         need_person(caller, "retract the question of an escalated gate", hint="a person answers it")
+    account = need_author(caller)
     said = NewFact(FactKind.RETRACTION, name, of.value)
     if of is FactKind.DECISION:
         return _retract_decision(caller, account, said, request.text)
@@ -247,7 +277,7 @@ def _find_retracted(caller: Caller, account: Account, request: RetractRequest) -
 
     1. A fact of the session itself.
     2. Another session's decision that contradicts a decision.
-    3. With a kind, a fact of another or earlier session.
+    3. With a kind, or for a person, a fact of another or earlier session.
     4. The result of a test that a brief shows.
     """
     text, kind = request.text, FactKind(request.of_kind) if request.of_kind else None
@@ -259,6 +289,10 @@ def _find_retracted(caller: Caller, account: Account, request: RetractRequest) -
     if kind:  # 3
         told = _find(_read_told(caller, account)(kind), text)
         return kind, told[1] if told else text
+    if is_person(caller):
+        told_of = _read_told(caller, account, with_unpublished=True)
+        if found := _find([fact for one in RETRACTABLE for fact in told_of(one)], text):
+            return found
     if (result := _find_result(caller, account, text)) is not None:  # 4
         return FactKind.RECEIPT, result
     hint = "to retract another session's fact, give its text and --kind"

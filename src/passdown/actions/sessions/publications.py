@@ -1,7 +1,7 @@
 """Publish the new facts of a session as an event that every checkout can merge."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from passdown.actions.callers import Caller, need_session, note_ledger_update
 from passdown.actions.sessions.sessions import commit_waiting, update_view
@@ -14,9 +14,6 @@ from passdown.records import record
 from passdown.services.sessions.ledgers import update_ledger
 from passdown.services.sessions.pending_commits import AFTER_EVENT
 from passdown.services.sessions.publications import publish as publish_facts
-
-if TYPE_CHECKING:
-    from passdown.core.formats.checkpoints import Phase
 
 
 @record

@@ -12,6 +12,7 @@ from passdown.actions.callers import Caller
 from passdown.actions.project.searches import INDEX_STATE
 from passdown.actions.sessions.decisions import CONTESTED
 from passdown.actions.sessions.sessions import SessionSummary, find_pause, summarize
+from passdown.core.coordination.members import MemberState
 from passdown.core.facts import Fact
 from passdown.core.formats.journal import Scope
 from passdown.core.hosts.context_usage import ContextReading
@@ -38,7 +39,7 @@ from passdown.services.project.status import (
 )
 from passdown.services.sessions.decisions import read_contested
 from passdown.services.sessions.journals import name_now, read_accounts, read_open
-from passdown.services.sessions.liveness import is_live, show_place
+from passdown.services.sessions.liveness import Liveness, judge_liveness, show_place
 from passdown.services.sessions.pending_commits import find_uncommitted
 from passdown.services.workspace.workspaces import Workspace
 from passdown.wiring.searches import open_search_scope
@@ -75,7 +76,7 @@ class SessionStatus:
     summary: Annotated[SessionSummary, "The session.", INLINE]
     now: Annotated[str | None, "Its current work; for an ended session, null."]
     last_worked_on: Annotated[str | None, "Its last work, once it ended."]
-    state: Annotated[str, "live, stale or ended."]
+    state: Annotated[str, "live, unknown, stale or ended."]
     ledger_updated_at: Annotated[datetime | None, "When it last recorded a fact."]
     ledger_age_seconds: Annotated[int | None, "How long ago that was."]
     context: Annotated[
@@ -121,6 +122,7 @@ class MemberStatus:
     team: Annotated[str, "Its team."]
     role: Annotated[str, "Its role."]
     is_live: Annotated[bool, "Whether it is alive; the tasks of one that is silent may be taken over."]
+    is_stale: Annotated[bool, "Whether it is known to have crashed.", HIDDEN]
     silent: Annotated[float, "How many seconds ago it was last seen."]
     unread: Annotated[int, "How many messages it has not read."]
     tasks: Annotated[tuple[HeldTask, ...], "The tasks that it has.", HIDDEN]
@@ -195,15 +197,16 @@ def status(caller: Caller, request: StatusRequest) -> StatusResult:
     """Return who works here, who holds what, and what is pending; change nothing."""
     workspace = caller.workspace
     accounts = read_accounts(workspace, Scope.ALL) if request.shows_all else read_open(workspace)
-    rows = [(one, _find_state(workspace, one)) for one in accounts]
+    known = [(one, judge_liveness(workspace, one).value) for one in accounts]
     rows = [
-        (show_place(workspace, one), state) for one, state in rows if request.shows_all or state != "ended"
+        (show_place(workspace, one), state) for one, state in known if request.shows_all or state != "ended"
     ]
     paused, handoffs = find_pause(caller), count_handoffs(workspace)
     index = find_index_state(open_search_scope(workspace))
     uncommitted, counted = _find_uncommitted(caller)
     tasks = _find_tasks(workspace)
-    team = _find_team(caller, tasks)
+    stale = frozenset(one.session for one, state in known if state == Liveness.STALE)
+    team = _find_team(caller, tasks, stale)
     waiting = find_waiting(workspace)
     return StatusResult(
         sessions=tuple(_describe(workspace, *row) for row in rows),
@@ -225,12 +228,6 @@ def status(caller: Caller, request: StatusRequest) -> StatusResult:
 
 
 # --- sessions -----------------------------------------------------------------------------------------
-
-
-def _find_state(workspace: Workspace, account: Account) -> str:
-    if account.ended_at is not None:
-        return "ended"
-    return "live" if is_live(workspace, account) else "stale"
 
 
 def _describe(workspace: Workspace, account: Account, state: str) -> SessionStatus:
@@ -283,31 +280,42 @@ def _find_tasks(workspace: Workspace) -> "TaskOverview | None":
     return None
 
 
-def _find_team(caller: Caller, tasks: "TaskOverview | None") -> TeamStatus:
+def _find_team(caller: Caller, tasks: "TaskOverview | None", stale: frozenset[str]) -> TeamStatus:
     try:
         coordination = caller.workspace.find_coordination()
-        return TeamStatus() if coordination is None else _read_team(coordination, tasks)
+        return TeamStatus() if coordination is None else _read_team(coordination, tasks, stale)
     except PassdownError as found:  # the sessions are listed anyway
         caller.warn(found.message, found.hint)
         return TeamStatus()
 
 
-def _read_team(coordination: "Coordination", tasks: "TaskOverview | None") -> TeamStatus:
-    """Return which sessions coordinate, and who holds which tasks and files."""
+def _read_team(
+    coordination: "Coordination", tasks: "TaskOverview | None", stale: frozenset[str]
+) -> TeamStatus:
+    """Return which sessions coordinate, and who holds which tasks and files.
+
+    The engine knows when a session was last seen; this machine also knows which of them are `stale`.
+    """
     files = [describe(HeldFile, one, path=one.resource.name) for one in list_reservations(coordination)]
     held = [
         describe(HeldTask, one, id=one.task.task, title=one.task.title, session=one.holder)
         for one in (tasks.tasks if tasks else ())
     ]
+
+    def rank(one: MemberState) -> tuple[bool, float]:
+        return not one.is_live or one.session in stale, one.silent
+
     members = [
         describe(
             MemberStatus,
             one,
+            is_live=one.is_live and one.session not in stale,
+            is_stale=one.session in stale,
             unread=len(coordination.messages.waiting(one.session)),
             tasks=tuple(task for task in held if task.session == one.session),
             files=tuple(file for file in files if file.session == one.session),
         )
-        for one in sorted(coordination.members.members(), key=lambda one: (not one.is_live, one.silent))
+        for one in sorted(coordination.members.members(), key=rank)
     ]
     offers = [
         describe(

@@ -10,6 +10,7 @@ from passdown.actions.callers import (
     Caller,
     find_or_begin,
     find_running,
+    find_shown,
     need_session,
     note_ledger_update,
 )
@@ -220,7 +221,7 @@ def _name_stream(caller: Caller, text: str) -> str:
 def plan_resume(caller: Caller, request: ResumeRequest) -> ResumePoint:
     """Return what changed since a checkpoint, and the tests to run again."""
     stream = _name_stream(caller, request.stream)
-    review = services.find_resume_point(caller.workspace, find_running(caller), stream)
+    review = services.find_resume_point(caller.workspace, find_shown(caller), stream)
     tests = list_repeated(review.handoff)
     return ResumePoint(
         path=review.listed.path,
@@ -265,7 +266,7 @@ def resume(caller: Caller, request: ResumeRequest) -> ResumedCheckpoint | Change
 
 def show(caller: Caller, stream: str) -> ProgressResult:
     """Show the phases of the session or of a stream document, and where to resume."""
-    account = find_running(caller)
+    account = find_shown(caller)
     progress = services.read_progress(caller.workspace, account, _name_stream(caller, stream))
     checkpoint = progress.checkpoint or Checkpoint()
     return ProgressResult(

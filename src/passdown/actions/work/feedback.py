@@ -5,10 +5,9 @@ from datetime import datetime
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, SECONDS, describe
-from passdown.actions.callers import Caller, need_session, note_ledger_update
-from passdown.actions.work.tracker import find_author
+from passdown.actions.callers import Caller, find_author, find_speaker, need_author, note_ledger_update
 from passdown.records import record
-from passdown.services.work.feedback import dismiss_feedback, list_feedback
+from passdown.services.work.feedback import dismiss_feedback, find_feedback, list_feedback
 from passdown.wiring.workspaces import open_elsewhere
 
 
@@ -20,6 +19,7 @@ class ListedFeedback:
     text: Annotated[str, "What was said."]
     at: Annotated[datetime, "When.", SECONDS]
     agent: Annotated[str, "Who recorded it."]
+    to: Annotated[tuple[str, ...], "The agents that it is for; none if it is for all."]
     told: Annotated[tuple[str, ...], "The agents that saw it, in that order."]
     ledger: Annotated[str | None, "The loop ledger that contains it."]
 
@@ -50,7 +50,8 @@ def list_all(caller: Caller, _request: None = None) -> FeedbackResult:
 
 def dismiss(caller: Caller, wanted: str) -> DismissedFeedback:
     """Dismiss feedback, by its id or the start of its text."""
-    account = need_session(caller)
-    fact, kept = dismiss_feedback(caller.workspace, account, wanted, open_elsewhere(caller.workspace))
+    workspace = caller.workspace
+    fact = find_feedback(workspace, find_speaker(caller), wanted, open_elsewhere(workspace))
+    kept = dismiss_feedback(workspace, need_author(caller), fact)
     note_ledger_update(caller, kept)
     return describe(DismissedFeedback, fact)

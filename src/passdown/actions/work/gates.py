@@ -5,14 +5,13 @@ from datetime import datetime
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, INLINE, SECONDS, describe
-from passdown.actions.callers import Caller, find_ready, need_session
+from passdown.actions.callers import Caller, find_shown, need_session, refuse_without_track
 from passdown.actions.work.command_runs import RunRequest, ignore_run, need_agreed, run_lines
 from passdown.actions.work.preflight import prepare_freely
 from passdown.core.facts import GateStatus, Provenance
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.gates import QUESTIONS
 from passdown.core.work.plan_commands import CommandLine
-from passdown.errors import UsageError
 from passdown.records import record
 from passdown.services.work import gates as services
 from passdown.services.work.plan_commands import CommandRun
@@ -145,14 +144,14 @@ class GateOutcome:
 
 def list_all(caller: Caller, _request: None = None) -> GateList:
     """List the gates of the track, their last results, and which of them are due."""
-    account = _need_running(caller)
+    account = _find_shown(caller)
     gates = [_describe(one) for one in services.list_gates(caller.workspace, account)]
     return GateList(track=account.track, gates=gates)
 
 
 def show(caller: Caller, gate: str) -> GateDetails:
     """Show every result of a gate that the session knows, and the commands that it runs."""
-    account = _need_running(caller)
+    account = _find_shown(caller)
     services.need_gate(gate)
     state = next(one for one in services.list_gates(caller.workspace, account) if one.gate == gate)
     lines = services.find_commands(caller.workspace, account, gate)
@@ -160,13 +159,10 @@ def show(caller: Caller, gate: str) -> GateDetails:
     return GateDetails(track=account.track, gate=_describe(state), commands=commands)
 
 
-def _need_running(caller: Caller) -> Account:
-    """Find the session whose gates are shown; start none."""
-    account = find_ready(caller)
-    if account is None:
-        hint = "start one: `passdown start --track TRACK`"
-        raise UsageError("no session is running here, so there is no track with gates", hint=hint)
-    return services.learn_results(caller.workspace, account)
+def _find_shown(caller: Caller) -> Account:
+    """Find the session whose gates are shown; without one, they are those of no track."""
+    account = find_shown(caller)
+    return services.learn_results(caller.workspace, account) if account else Account()
 
 
 def _describe(state: services.GateState) -> ListedGate:
@@ -227,7 +223,7 @@ def state(caller: Caller, request: GateReview) -> GateOutcome | EscalatedGate:
 
 
 def _prepare(caller: Caller, *, is_skipped: bool) -> Account:
-    account = prepare_freely(caller, need_session(caller), is_skipped=is_skipped)
+    account = prepare_freely(caller, need_session(caller, refuse_without_track), is_skipped=is_skipped)
     return services.learn_results(caller.workspace, account)
 
 

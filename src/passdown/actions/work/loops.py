@@ -7,9 +7,8 @@ from typing import Annotated
 
 from passdown import layout
 from passdown.actions.answers import HIDDEN, INLINE, OR_NULL, Form, describe, members
-from passdown.actions.callers import Caller, find_person, find_ready, need_person, need_session
+from passdown.actions.callers import Caller, find_author, find_speaker, is_person, need_author, need_person
 from passdown.actions.work.preflight import prepare_freely
-from passdown.actions.work.tracker import find_author
 from passdown.core.formats.change_states import ChangePhase, Lane, RunMode
 from passdown.core.formats.loops import Turn
 from passdown.core.kinds import FactKind
@@ -182,7 +181,7 @@ def append(caller: Caller, request: AppendRequest) -> AppendedTurn:
     """Add a turn to a loop; it answers the feedback that the session was shown."""
     turn = request.turn
     need_ledger(caller.workspace, turn.change, need_loop(turn.loop).text)  # before a session is started
-    account = prepare_freely(caller, need_session(caller), is_skipped=request.skips_preflight)
+    account = prepare_freely(caller, need_author(caller), is_skipped=request.skips_preflight)
     added = append_turn(caller.workspace, account, turn)
     return describe(
         AppendedTurn,
@@ -194,9 +193,12 @@ def append(caller: Caller, request: AppendRequest) -> AppendedTurn:
 
 
 def leave_feedback(caller: Caller, request: FeedbackRequest) -> FeedbackEntry:
-    """Leave feedback on the last turn of a loop; a person's feedback belongs to no session."""
-    account = None if find_person(caller).is_person else find_author(caller)
-    left = loops.leave_feedback(caller.workspace, account, request.change, request.loop, request.text)
+    """Leave feedback on the last turn of a loop, under the person's name if a person calls."""
+    left = loops.leave_feedback(caller.workspace, request.change, request.loop, request.text)
+    account = need_author(caller) if is_person(caller) else find_author(caller)
+    if account is not None:
+        own = left.text if account.start.is_person else ""
+        record_feedback(caller.workspace, account, [request.change], by_account=own)
     return describe(FeedbackEntry, left)
 
 
@@ -213,9 +215,9 @@ def go_on(caller: Caller, request: ChangeRequest) -> ContinuedChange:
     """Show the next step of a change; the next turn of the session answers the feedback that it is shown."""
     workspace, name = caller.workspace, request.change
     found = summarize(workspace, name)
-    account = find_ready(caller)
+    account = find_speaker(caller)
     if account is None and any(one.waiting for one in found.loops):  # its next turn answers what it is shown
-        account = need_session(caller)
+        account = need_author(caller)
     if account is not None:
         account = prepare_freely(caller, account, is_skipped=request.skips_preflight)
         account = record_feedback(workspace, account, [name])
@@ -259,7 +261,7 @@ def finish(caller: Caller, request: ChangeRequest) -> FinishedChange:
     """Finish a change: all tasks are done, it is reconciled, and it has no open feedback."""
     workspace, change = caller.workspace, request.change
     need_change(workspace, change)  # before a session is started for it
-    account = prepare_freely(caller, need_session(caller), is_skipped=request.skips_preflight)
+    account = prepare_freely(caller, need_author(caller), is_skipped=request.skips_preflight)
     is_new = finish_change(workspace, account, change)
     changes = workspace.settings.paths.loops
     return FinishedChange(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from passdown.actions.answers import HIDDEN, NoticeKind
-from passdown.actions.callers import Caller, find_person, find_ready, need_person, need_session
+from passdown.actions.callers import Caller, find_person, find_ready, find_shown, need_person, need_session
 from passdown.core.coordination.handoff_rules import HandoffState
 from passdown.core.coordination.leases import Held
 from passdown.core.sessions.session_facts import Account
@@ -62,7 +62,8 @@ def preflight(caller: Caller, request: TrackRequest) -> PreflightResult:
     """Run the preflight of a session; without one, only look: nothing is locked or changed."""
     from passdown.services.work.preflight import look_ahead, run_preflight
 
-    account = find_ready(choose_session(caller, request.agent))
+    chosen = choose_session(caller, request.agent)
+    account = find_ready(chosen) if request.choice else find_shown(chosen)
     if account is None and request.choice:
         raise UsageError(
             "no session is running here, so no track can be locked", hint="run `passdown start` first"

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN, SECONDS
-from passdown.actions.callers import Caller, find_ready, need_session
+from passdown.actions.callers import Caller, find_shown, need_session
 from passdown.core.formats.ledgers import TddPhase
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.tdd import is_followed, list_phases
@@ -68,7 +68,7 @@ def begin(caller: Caller, phase: TddPhase) -> PhaseResult:
 
 def show(caller: Caller, _request: None = None) -> CycleResult:
     """Show the phases of the session; without a session, there are none."""
-    account = find_ready(caller) or Account()
+    account = find_shown(caller) or Account()
     return CycleResult(
         phase=account.tdd or None,
         followed=is_followed(account, default=caller.workspace.settings.tdd.default),

@@ -1,15 +1,13 @@
 """Use the tracker: list its tasks, sync them, drop a queued change."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Annotated
 
 from passdown.actions.answers import HIDDEN
-from passdown.actions.callers import Caller, find_running
+from passdown.actions.callers import Caller, find_author
 from passdown.core.coordination.tasks import Listing, TaskState
-from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import describe_operation
-from passdown.errors import SeveralSessionsError, TrackerError
+from passdown.errors import TrackerError
 from passdown.records import record
 from passdown.services.work import tracker_changes
 
@@ -47,13 +45,6 @@ class DroppedChange:
     dropped: Annotated[Mapping[str, object], "The change."]
     said: Annotated[str, "The change, in words.", HIDDEN]
     note: Annotated[str, "The note that it would have added.", HIDDEN]
-
-
-def find_author(caller: Caller) -> Account | None:
-    """Return the session that acts on a task; None for a person, with several sessions or none."""
-    with suppress(SeveralSessionsError):  # the caller need not choose one of them
-        return find_running(caller)
-    return None
 
 
 def list_known(caller: Caller, request: ListingRequest) -> ListedTasks:

@@ -223,6 +223,12 @@ class BriefInput:
     explains_recording: Annotated[bool, "Whether the brief explains how to record something."] = False
     contested: Annotated[Contested, "Decisions of one key that were made without knowing of each other."] = ()
     nearby: Annotated[Nearby, "Which facts are near the session's work."] = NOWHERE
+    readers: Annotated[frozenset[str], "The agents of the session and of those it continues."] = frozenset()
+
+    @property
+    def feedback(self) -> tuple[Fact, ...]:
+        """The unanswered feedback for the session, newest first; that for other agents only is left out."""
+        return tuple(one for one in self.of(FactKind.FEEDBACK) if not one.to or self.readers & {*one.to})
 
     def nearest(self, kind: FactKind) -> tuple[Fact, ...]:
         """Return the facts of a kind: those near the session's work first, then the newest."""

@@ -130,5 +130,5 @@ class FactLines:
             yield fact.provenance.value
         if is_cut:
             command = INBOX if fact.kind == MESSAGE else ALL_FACTS
-            command = f"passdown event show {fact.event[:_HASH]}" if fact.event else command
+            command = f"passdown log show {fact.event[:_HASH]}" if fact.event else command
             yield f"cut: `{command}`"

@@ -138,7 +138,8 @@ def _make_head(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
         read = f"Only the newest {brief_input.read:,} events were read; not read yet: {left}"
         unread.append(BriefLine(f"{read}. `passdown brief` reads all"))
     yield _plain_part(1, "unread", "Not all events were read yet", unread)._replace(head=1)
-    yield _part(brief_input, show, FactKind.FEEDBACK)._replace(head=_FEEDBACK)
+    feedback = _part(brief_input, show, FactKind.FEEDBACK, brief_input.feedback)
+    yield feedback._replace(head=_FEEDBACK)
     steps = [show.line(fact) for fact in aim.next]
     yield _plain_part(2, FactKind.NEXT, FactKind.NEXT.row.title, steps)._replace(head=1)
 

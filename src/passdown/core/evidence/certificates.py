@@ -251,7 +251,7 @@ def find_replaced(
 
 def _replaced(one: StatedFact, taker: Fact, dates: Mapping[str, datetime], how: FactStatus) -> CertifiedFact:
     name, at = taker.event_id, render_seconds(dates[taker.event])
-    where = f"event {name} of {taker.agent}, dated {at}; `passdown event retract {name}` undoes it"
+    where = f"event {name} of {taker.agent}, dated {at}; `passdown log retract {name}` undoes it"
     return CertifiedFact(one.fact.id, one.fact.kind, show_fact(one.fact), how, where)
 
 

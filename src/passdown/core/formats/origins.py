@@ -9,6 +9,11 @@ An entry holds the sequence number of the fact in its session, and its time. The
 the last commit at that time follow if they differ from what the event implies. Readers of other keys skip
 `origins`; invalid entries and unknown words are ignored.
 
+An entry of feedback for certain agents names them:
+
+    origins:
+      feedback: 3 2026-01-10T13:03:52.123Z to amber-1f2e3d4c;birch-5a6b7c8d
+
 An entry of a decision, or of its retraction, also says what it replaces (`-` for nothing). A decision that is
 carried on also names the statement it repeats (C162):
 
@@ -20,8 +25,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from passdown.core.facts import Fact, Provenance
-from passdown.core.ids import fold_id
+from passdown.core.facts import TO, Fact, Provenance
+from passdown.core.ids import fold_id, is_agent
+from passdown.core.json_text import dump
 from passdown.core.lazy_regex import pattern
 from passdown.core.statements import (
     CARRIED,
@@ -55,11 +61,13 @@ class Origin(NamedTuple):
     commit: str = ""
     carried: str = ""
     replaces: tuple[str, ...] | None = None
+    to: tuple[str, ...] = ()
 
     @property
     def members(self) -> tuple[tuple[str, str], ...]:
         """The further members for the fact."""
-        return (*write_carried(self.carried), *write_replaced(self.replaces))
+        told = ((TO, dump(" ".join(self.to))),) if self.to else ()
+        return (*write_carried(self.carried), *write_replaced(self.replaces), *told)
 
 
 def render_origins(told: Iterable[tuple[str, Sequence[Fact]]], agent: str) -> tuple[tuple[str, str], ...]:
@@ -80,6 +88,7 @@ def _render(fact: Fact, agent: str) -> str:
         words += [CARRIED, carried] if carried else []
         if replaced is not None:
             words += [REPLACES, _BETWEEN.join(filter(is_name, replaced)) or _NOTHING]
+        words += [TO, _BETWEEN.join(fact.to)] if fact.to else []
     return " ".join(words)
 
 
@@ -115,6 +124,8 @@ def _read_rest(origin: Origin, words: Sequence[str]) -> Origin:
             said = next(rest, "")
             names = () if said == _NOTHING else tuple(said.split(_BETWEEN))
             origin = origin._replace(replaces=names if all(map(is_name, names)) else None)
+        elif word == TO:
+            origin = origin._replace(to=tuple(filter(is_agent, next(rest, "").split(_BETWEEN))))
         elif word in _PROVENANCES:
             origin = origin._replace(provenance=Provenance(word))
     return origin

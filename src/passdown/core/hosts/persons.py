@@ -26,6 +26,7 @@ class Ancestor(NamedTuple):
     variables: Annotated[frozenset[str], "The names of the non-empty variables it was started with."] = (
         frozenset()
     )
+    pid: Annotated[int, "Its number; 0 if unknown."] = 0
 
 
 class AgentSigns(NamedTuple):

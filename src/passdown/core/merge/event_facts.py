@@ -284,13 +284,13 @@ def _date(found: list[Fact], start: int, origins: Origins, name: str, latest: da
                 provenance=origin.provenance,
                 commit=origin.commit,
                 seq=origin.seq,
-                others=origin.members if _is_statement(fact) else fact.others,
+                others=origin.members if _has_members(fact) else fact.others,
             )
 
 
-def _is_statement(fact: Fact) -> bool:
-    """Return whether a fact states or retracts a decision: only decisions are replaced by name (C162)."""
-    return _DECISION in (fact.kind, fact.key)
+def _has_members(fact: Fact) -> bool:
+    """Return whether a fact states or retracts a decision (C162), or is feedback, which names its readers."""
+    return _DECISION in (fact.kind, fact.key) or fact.kind == FactKind.FEEDBACK
 
 
 def _read_set(facts: list[Fact], name: str, value: object, frame: _Frame) -> None:

@@ -190,7 +190,7 @@ def _shorten(text: str, fact: Fact, size: int = _ONE_TEXT) -> str:
     line = one_line(" ".join(text.split()))
     if len(line) <= MAX_TEXT and len(line.encode()) <= size:
         return line
-    command = f"… `passdown event show {fact.event[:16]}`"
+    command = f"… `passdown log show {fact.event[:16]}`"
     kept = line[:MAX_TEXT].encode()[: size - 60].decode("utf-8", "ignore")
     return kept.rstrip(" \\") + command
 

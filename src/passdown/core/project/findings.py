@@ -301,7 +301,7 @@ def future_event(event: str, at: datetime) -> Finding:
     what = f"event {event} is dated {render_seconds(at)}"
     hint = (
         "it is far ahead and overrides other events until one names it; "
-        f"if the date is wrong, run `passdown event retract {_quoted(event)}`"
+        f"if the date is wrong, run `passdown log retract {_quoted(event)}`"
     )
     return Finding(code=FindingKind.CLOCK, what=what, hint=hint)
 

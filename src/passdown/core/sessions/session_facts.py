@@ -36,6 +36,9 @@ class HostProcess(NamedTuple):
 
 NO_PROCESS: Final = HostProcess()
 
+PERSON: Final = "person"
+"""The kind of the session of a person, who works beside the agents (C122)."""
+
 
 class Delivery(NamedTuple):
     """A brief that was sent to the session: its nonce, its hash, and whether it arrived."""
@@ -92,6 +95,12 @@ class SessionStart:
     is_fresh: Annotated[bool, "Whether it starts without the goal of earlier sessions."] = False
     team: Annotated[str, "Its team, if one was set (C150)."] = ""
     role: Annotated[str, "What it works on, if that was set."] = ""
+    kind: Annotated[str, "`person` for the session of a person; empty for an agent's (C122)."] = ""
+
+    @property
+    def is_person(self) -> bool:
+        """Whether it is the session of a person."""
+        return self.kind == PERSON
 
 
 @record
@@ -399,6 +408,7 @@ def make_start(start: SessionStart, at: datetime, agent: str) -> Fact:
         "fresh": start.is_fresh,
         "team": start.team,
         "role": start.role,
+        "by": start.kind,
     }
     others = tuple((name, json.dumps(value, ensure_ascii=True)) for name, value in values.items() if value)
     return Fact(FactKind.START.value, "started", at, agent, commit=start.commit, others=others)
@@ -427,6 +437,7 @@ def read_start(fact: Fact) -> SessionStart:
         is_fresh=values.get("fresh") is True,
         team=text("team"),
         role=text("role"),
+        kind=text("by"),
     )
 
 

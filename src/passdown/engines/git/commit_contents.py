@@ -130,6 +130,18 @@ def read_file(git: Git, commit: str, path: str) -> bytes | None:
     return answer.output if answer is not None and answer.is_done else None
 
 
+def read_author_name(git: Git) -> str:
+    """Return the name of the author of commits, as git's own variable or setting names it."""
+    if named := git.variables.get("GIT_AUTHOR_NAME", ""):
+        return named
+    for setting in ("author.name", "user.name"):
+        answer = git.run("config", "-z", setting)
+        told = next(iter(split_names(answer.output)), "").strip() if answer.is_done else ""
+        if told:
+            return told
+    return ""
+
+
 def read_hooks_path(git: Git, place: "GitPaths") -> str:
     """Return the folder that `core.hooksPath` names, absolute and without links; empty if it is not set."""
     answer = git.run("config", "--type=path", "-z", "--get-all", "core.hooksPath")

@@ -441,6 +441,14 @@ class GitRepository:
 
         return settle(self._git(place), self.prefix(), contents)
 
+    def author_name(self) -> str:
+        place = self._place()
+        if place is None:
+            return ""
+        from passdown.engines.git.commit_contents import read_author_name  # only a person's session asks
+
+        return read_author_name(self._git(place))
+
     def hooks_path(self) -> str:
         place = self._place()
         if place is None:

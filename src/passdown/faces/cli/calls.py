@@ -33,6 +33,7 @@ _WORDS: Final[Mapping[NoticeKind, str]] = MappingProxyType(
         NoticeKind.NAMED_SESSION_STARTED: (
             "no session is called {name} (set in PASSDOWN_SESSION); started {agent}"
         ),
+        NoticeKind.PERSON_SESSION_STARTED: "recording as {agent}, because a person typed this",
         NoticeKind.UNKNOWN_HOST: "unknown host {host}; recorded as given",
         NoticeKind.MODE_KEPT: "{agent} keeps the mode it started with: {mode}",
         NoticeKind.LEDGER_EDITED: "recorded {edits} from {ledger}",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from passdown.actions.answers import Answered
 from passdown.actions.sessions import facts
-from passdown.core.facts import ADD
+from passdown.core.facts import ADD, read_readers
 from passdown.core.kinds import FactKind
 from passdown.core.safe_text import one_line
 from passdown.core.sessions.ledger_sync import NewFact, make_rule, mark_unconfirmed
@@ -88,12 +88,15 @@ def ask_question(kind: FactKind, /, *, text: str, unconfirmed: bool, session: st
     return state_fact(kind, text=said, session=session, as_json=as_json)
 
 
-def tell_feedback(kind: FactKind, /, *, text: str, lists: bool, session: str, as_json: bool) -> int:
+def tell_feedback(kind: FactKind, /, *, text: str, to: str, lists: bool, session: str, as_json: bool) -> int:
     """Record feedback, or list what nobody has answered."""
+    del kind
     if not lists:
-        return state_fact(kind, text=text, session=session, as_json=as_json)
-    if text:
-        raise UsageError("give either a text or --list", hint='say it like `passdown tell "TEXT"`')
+        answer = call(facts.tell, facts.TellRequest(text=text, to=to), session)
+        return _report(answer, _echo(answer.result.said), as_json=as_json)
+    if text or to:
+        given = "a text" if text else "--to"
+        raise UsageError(f"give either {given} or --list", hint='say it like `passdown tell "TEXT"`')
     list_feedback(session, as_json=as_json)
     return 0
 
@@ -111,7 +114,9 @@ def _say_feedback(found: "FeedbackResult") -> None:
         return
     for one in found.feedback:
         told = f"shown to {', '.join(one.told)}" if one.told else "not shown to an agent yet"
-        output.say(f"{one.id}  {age_words(found.now - one.at)} ago, {told}")
+        readers = f"for {', '.join(one.to)}, " if one.to else ""
+        said = f"{one.id}  by {one.agent}, {age_words(found.now - one.at)} ago, {readers}{told}"
+        output.say(output.wrapped(said, "", "  "))
         output.say(output.wrapped(one_line(" ".join(one.text.split())), "  ", "  "))
         if one.ledger:
             output.say(f"  in {one.ledger}")
@@ -184,4 +189,5 @@ def _echo(new_fact: NewFact) -> str:
         return new_fact.text
     reason = f" ({new_fact.because})" if new_fact.because else ""
     key = f" {new_fact.key}" if new_fact.kind is FactKind.DECISION else ""
-    return f"{new_fact.kind.value}{key}: {new_fact.text.replace(chr(10), '; ')}{reason}"
+    readers = f" to {', '.join(found)}" if (found := read_readers(new_fact.others)) else ""
+    return f"{new_fact.kind.value}{key}{readers}: {new_fact.text.replace(chr(10), '; ')}{reason}"

@@ -14,7 +14,9 @@ from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import contested_lines, cut, minute, settling_hint, width
 from passdown.services.project.status import HandoffCount, IndexHealth, IndexState
+from passdown.services.sessions.liveness import Liveness
 
+_UNSEEN: Final = "its program cannot be seen from here, so it may still run. If it does not:"
 _WAIT: Final = "wait"
 """The choice that changes nothing about a stale session."""
 
@@ -75,7 +77,8 @@ def _say_session(one: actions.SessionStatus, now: datetime) -> None:
     account = one.account
     age = now - (account.touched_at or now)
     seen = f"{age_words(age)} ago" if age >= timedelta(seconds=1) else "just now"
-    output.say(f"{account.agent}  {one.state}, last seen {seen}, on {account.start.branch}")
+    state = account.start.kind if one.state == Liveness.LIVE else ""
+    output.say(f"{account.agent}  {state or one.state}, last seen {seen}, on {account.start.branch}")
     for name, entry in (("goal", account.goal), (one.doing, account.now)):
         if entry:
             is_told = name == actions.LAST_WORK and entry.agent != account.agent
@@ -84,6 +87,8 @@ def _say_session(one: actions.SessionStatus, now: datetime) -> None:
     if one.state != "ended" and account.said_at:
         output.say(f"    ledger: updated {age_words(now - account.said_at)} ago")
     _say_context(one)
+    if one.state == Liveness.UNKNOWN:
+        output.say(output.wrapped(f"{_UNSEEN} `passdown end --session {account.agent}`", "    ", "      "))
     for choice in one.choices:
         output.say(output.wrapped(_describe_choice(choice), "    ", "      "))
 
@@ -122,7 +127,7 @@ def _list_team(team: actions.TeamStatus) -> Iterator[str]:
     if not shown:
         yield "  no sessions yet"
     for one in shown:
-        state = "live" if one.is_live else "silent"
+        state = "live" if one.is_live else "stale" if one.is_stale else "silent"
         mail = f", {count_unread(one.unread)}" if one.unread else ""
         yield f"  {one.agent}  {state}, last seen {seconds_words(one.silent)} ago{mail}"
         yield from (f"    {_say_task(task)}" for task in one.tasks)

@@ -69,11 +69,13 @@ class Verb(NamedTuple):
     arguments: tuple[Argument, ...] = ()
     options: tuple[Option, ...] = ()
     does: str = ""
-    """The function that runs it (`carry_out` finds its module); empty if it has a module in `commands`."""
+    """The function that runs it, in the module `runs_in`; empty if it has a module in `commands`."""
     kind: str = ""
     """The kind of fact that it states, if any."""
     module: str = ""
     """The module in `commands`, if its name is not that of the command; behind a colon, what it calls it."""
+    runs_in: str = "lifecycle"
+    """The module of the function in `does`: `fact_verbs`, `task_verbs` or `lifecycle`."""
     details: str = ""
     """What its help says after the first sentence."""
 
@@ -101,7 +103,7 @@ def _fact(
     """Make the row of a verb that states a fact; add the options that all of them have."""
     arguments = tuple(part for part in parts if isinstance(part, Argument))
     options = tuple(part for part in parts if isinstance(part, Option))
-    return Verb(name, group, help_, arguments, (*options, _SPEAKER, _JSON), does, kind)
+    return Verb(name, group, help_, arguments, (*options, _SPEAKER, _JSON), does, kind, runs_in="fact_verbs")
 
 
 def _command(group: Group, name: str, help_: str, module: str = "") -> Verb:
@@ -138,6 +140,7 @@ _ROWS: Final = (
         "feedback",
         "Leave feedback; every brief shows it until somebody answers.",
         Argument("text", is_required=False),
+        Option("--to", "Only for this agent and those that continue its session.", "AGENT"),
         Option("--list", "List the feedback that nobody has answered.", name="lists"),
         does="tell_feedback",
         group=Group.EVERYDAY,
@@ -271,6 +274,7 @@ _ROWS: Final = (
             _JSON,
         ),
         does="claim_tasks",
+        runs_in="task_verbs",
         details=(
             "You get all of the named tasks or none; the first becomes your current task. No other session "
             "can hold a task that yours holds. Without an ID, a session that holds a task gets it again. "
@@ -408,12 +412,12 @@ def name_texts(arguments: Sequence[Argument], texts: Sequence[str]) -> Values | 
 
 def carry_out(verb: Verb, values: Values, words: Sequence[str]) -> int:
     """Run a verb with parsed values, and return the exit code; `words` is the call as it was typed."""
-    if verb.kind:
+    if verb.runs_in == "fact_verbs":
         from passdown.faces.cli import fact_verbs  # only one of the three modules is needed
 
         state: Callable[..., int] = getattr(fact_verbs, verb.does)
         return state(FactKind(verb.kind), **values)
-    if verb.group is Group.TOGETHER:
+    if verb.runs_in == "task_verbs":
         from passdown.faces.cli import task_verbs
 
         share: Callable[..., int] = getattr(task_verbs, verb.does)

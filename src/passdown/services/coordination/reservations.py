@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from passdown.core.coordination.leases import PATH, TASK, Fenced, Granted, Held, Lost, Released, Resource
+from passdown.core.coordination.members import MemberState
 from passdown.core.coordination.operations import Operation
 from passdown.core.coordination.patterns import matches, parse_pattern
 from passdown.core.sessions.session_facts import Account
@@ -96,6 +97,14 @@ def take_over(workspace: Workspace, account: Account, name: str, *, force: bool 
         return outcome
 
 
+def need_held(workspace: Workspace, name: str) -> None:
+    """Raise a UsageError if nobody has a task or agent of this name."""
+    coordination = workspace.find_coordination()
+    if coordination is None:
+        raise _unknown(name)
+    _find_held(coordination, name)
+
+
 def queue_moves(
     workspace: Workspace, account: Account, coordination: Coordination, tasks: Sequence[str], after: str
 ) -> Mapping[str, str]:
@@ -153,7 +162,24 @@ def _find_held(coordination: Coordination, name: str) -> Sequence[Resource]:
     is_leased = any(one.resource == Resource(TASK, name) for one in coordination.leases.leases())
     if is_leased or coordination.tasks.find(name) is not None:
         return [Resource(TASK, name)]
-    sessions = {one.session for one in coordination.members.members() if name in {one.agent, one.session}}
+    members = coordination.members.members()
+    sessions = {one.session for one in members if name in {one.agent, one.session}}
+    sessions = sessions or _find_nicknamed(coordination, members, name)
     if not sessions:
-        raise UsageError(f"there is no task or agent {name}", hint="`passdown status` lists both")
+        raise _unknown(name)
     return [one.resource for session in sessions for one in coordination.leases.leases(session)]
+
+
+def _unknown(name: str) -> UsageError:
+    return UsageError(f"there is no task or agent {name}", hint="`passdown status` lists both")
+
+
+def _find_nicknamed(coordination: Coordination, members: Sequence[MemberState], name: str) -> set[str]:
+    """Return the only session with a nickname, or the only one of them that holds something."""
+    named = [one for one in members if one.name.casefold() == name.casefold()]
+    holding = [one for one in named if coordination.leases.leases(one.session)]
+    found = holding or named
+    if len(found) > 1:
+        agents = ", ".join(sorted(one.agent for one in found))
+        raise UsageError(f"several agents are called {name}: {agents}", hint="pass one of these names")
+    return {one.session for one in found}

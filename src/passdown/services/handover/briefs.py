@@ -191,6 +191,7 @@ class _BriefReader:
             explains_recording=not any(map(has_stated, (own, *(self._before[:1] or self._lately)))),
             contested=contested,
             nearby=judge_near(near, tables),
+            readers=frozenset(one.agent for one in self._chain()),
         )
 
     def _find_settled(self, facts: Iterable[Fact]) -> Sequence[Fact]:
@@ -267,7 +268,8 @@ class _BriefReader:
         here = [
             (one.touched_at, one.session)
             for one in self._lately
-            if one.start.checkout == self._workspace.root and one.session not in self._live and one.touched_at
+            if one.start.checkout == self._workspace.root and one.session not in self._live
+            if one.touched_at and not one.start.is_person
         ]
         return max(here)[1] if here else ""
 
@@ -317,6 +319,8 @@ class _BriefReader:
     def _peers(self) -> Iterator[OtherSession]:
         for name in sorted(self._live - self._own):
             one = self._open[name]
+            if one.start.is_person:
+                continue
             texts = [entry.text for entry in (one.goal, one.now) if entry]
             work = f" | {name_now(self._workspace, one)}: ".join(texts)
             yield OtherSession(one.agent, one.branch, work, one.touched_at or self._workspace.now(), name)

@@ -38,7 +38,7 @@ TYPE: Final = "migration"
 
 _ALL: Final = 2_000_000_000
 
-_CUT: Final = pattern(r"… `passdown event show [0-9a-f]{16}`")
+_CUT: Final = pattern(r"… `passdown (?:event|log) show [0-9a-f]{16}`")
 _NUMBER: Final = pattern(r"[0-9]{1,9}")
 
 

@@ -279,7 +279,7 @@ def _name_of(hit: Hit) -> str:
 def _command(hit: Hit, name: str, path: str) -> str:
     """Return the command that shows a document; names that others chose are always quoted as one word."""
     if hit.kind is DocumentKind.EVENT:
-        return f"passdown event show {name if is_shell_safe(name) else hit.key[:ID_SIZE]}"
+        return f"passdown log show {name if is_shell_safe(name) else hit.key[:ID_SIZE]}"
     if hit.kind is DocumentKind.LOOP:
         return f"cat {shell_word(path)}"
     return f"passdown handoff show {name if is_shell_safe(name) else shell_word(path)}"

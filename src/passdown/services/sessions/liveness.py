@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from enum import StrEnum
 from typing import Final
 
 from passdown.core.formats.journal import Scope
@@ -14,26 +15,54 @@ from passdown.services.sessions.journals import read_account, read_open
 from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 STALE_AFTER: Final = timedelta(minutes=10)
-"""The silence after which a session counts as crashed, if its process is unknown."""
+"""The silence after which nobody knows whether a session is running, if its process is unknown."""
+
+GIVEN_UP_AFTER: Final = timedelta(hours=24)
+"""The silence after which such a session counts as crashed, and the session of a person as over."""
 
 HEARTBEAT_EVERY: Final = timedelta(minutes=5)
 """The interval at which hooks send heartbeats during work (R50)."""
 
 
-def is_live(workspace: Workspace, account: Account) -> bool:
-    """Return whether a session is still running (C62).
+class Liveness(StrEnum):
+    """Whether a session is running, as far as this machine can tell."""
+
+    LIVE = "live"
+    UNKNOWN = "unknown"
+    """It has been silent, and its process cannot be seen from here: it is neither a peer nor ended."""
+    STALE = "stale"
+    """It never ended and is not running; the next start recovers it."""
+    ENDED = "ended"
+
+
+def judge_liveness(workspace: Workspace, account: Account) -> Liveness:
+    """Return whether a session is still running (C62, C122, C123).
 
     1. A session that ended is not.
-    2. A session whose process is known to be alive is, however long it was silent.
-    3. A session whose process is known to be gone is not.
-    4. Otherwise the time of its last activity decides.
+    2. The session of a person lasts until a day of silence.
+    3. If its process is known to be alive it is, however long it was silent; if it is known to be gone, not.
+    4. Otherwise it is until ten minutes of silence. Then nobody knows, and after a day it counts as crashed.
     """
     if account.ended_at is not None or account.touched_at is None:  # 1
-        return False
-    alive = workspace.processes.is_alive(account.start.process)
-    if alive is not None:  # 2, 3
-        return alive
-    return not is_older(account.touched_at, workspace.now(), STALE_AFTER)  # 4
+        return Liveness.ENDED
+    now, person = workspace.now(), account.start.is_person
+    alive = None if person else workspace.processes.is_alive(account.start.process)
+    if alive is not None:  # 3
+        return Liveness.LIVE if alive else Liveness.STALE
+    if is_older(account.touched_at, now, GIVEN_UP_AFTER):  # 2, 4
+        return Liveness.STALE
+    is_silent = not person and is_older(account.touched_at, now, STALE_AFTER)
+    return Liveness.UNKNOWN if is_silent else Liveness.LIVE
+
+
+def is_live(workspace: Workspace, account: Account) -> bool:
+    """Return whether a session is known to be running."""
+    return judge_liveness(workspace, account) is Liveness.LIVE
+
+
+def is_over(workspace: Workspace, account: Account) -> bool:
+    """Return whether a session is known not to be running, so that it may be ended for it (C123)."""
+    return judge_liveness(workspace, account) in {Liveness.STALE, Liveness.ENDED}
 
 
 def is_heartbeat_due(workspace: Workspace, account: Account) -> bool:
@@ -60,13 +89,42 @@ def list_live(workspace: Workspace) -> Sequence[Account]:
     return [account for account in read_open(workspace) if is_live(workspace, account)]
 
 
+def list_kept(workspace: Workspace) -> Sequence[Account]:
+    """List the sessions that are running or may be, oldest first: nobody else takes their ledger or id."""
+    return [account for account in read_open(workspace) if not is_over(workspace, account)]
+
+
 def list_here(workspace: Workspace) -> Sequence[Account]:
-    """List the sessions that run in this checkout, oldest first."""
+    """List the agents' sessions that run in this checkout, oldest first."""
     return _only_here(workspace, read_open(workspace))
 
 
 def _only_here(workspace: Workspace, accounts: Sequence[Account]) -> Sequence[Account]:
-    return [one for one in accounts if one.start.checkout == workspace.root and is_live(workspace, one)]
+    return [
+        one
+        for one in accounts
+        if one.start.checkout == workspace.root and not one.start.is_person and is_live(workspace, one)
+    ]
+
+
+def find_above(workspace: Workspace, processes: Iterable[int]) -> Account | None:
+    """Return the agents' session here that one of these processes is, or None; the first process counts.
+
+    If several sessions have the same process, as when one terminal started them, it is none of them.
+    """
+    here = list_here(workspace)
+    for pid in processes if here else ():
+        found = [one for one in here if one.start.process.pid == pid]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def find_person_session(workspace: Workspace) -> Account | None:
+    """Return the session of a person in this checkout, or None if there is none (C122)."""
+    own = (one for one in read_open(workspace) if one.start.is_person)
+    here = (one for one in own if one.start.checkout == workspace.root)
+    return next((one for one in here if is_live(workspace, one)), None)
 
 
 def find_session(
@@ -77,8 +135,8 @@ def find_session(
     1. The session that a host named, by its id, its agent or an id of its host. Names from users are handled
        in `session_names`.
     2. The session that the environment names, by our id or the host's; the first match counts.
-    3. The only session that runs in this checkout, unless the command `has_own` new one. If there are
-       several, raises a SeveralSessionsError that lists them.
+    3. The only agent's session that runs in this checkout, unless the command `has_own` new one. If there
+       are several, raises a SeveralSessionsError that lists them.
     """
     accounts = read_open(workspace)
     if wanted:  # 1

@@ -159,9 +159,12 @@ def _read(workspace: Workspace, change: str, path: str, mark: FileMark) -> Ledge
 # --- recording ------------------------------------------------------------------------------------
 
 
-def record_feedback(workspace: Workspace, account: Account, also: Collection[str] = ()) -> Account:
+def record_feedback(
+    workspace: Workspace, account: Account, also: Collection[str] = (), by_account: str = ""
+) -> Account:
     """Record new and settled feedback since the ledgers were last read; return the updated account.
 
+    `by_account` is the text of the feedback that the session itself has just left; any other is a person's.
     Raises a StorageError only if a fact could not be journalled.
     """
     readings = read_loops(workspace, also)
@@ -177,7 +180,7 @@ def record_feedback(workspace: Workspace, account: Account, also: Collection[str
         return account
     said = [
         *(
-            NewFact(FactKind.FEEDBACK, item.text, origin=_origin(workspace, item))
+            NewFact(FactKind.FEEDBACK, item.text, origin=_origin(workspace, item, account, by_account))
             for item in new
             if item.text not in known
         ),
@@ -194,10 +197,12 @@ def record_feedback(workspace: Workspace, account: Account, also: Collection[str
     return read_account(workspace, account.session)
 
 
-def _origin(workspace: Workspace, item: LoopFeedback) -> Fact | None:
+def _origin(workspace: Workspace, item: LoopFeedback, account: Account, by_account: str) -> Fact | None:
     """Return an origin with the time of the turn (3), or None if that is unknown or in the future."""
     if item.at is None or item.at > workspace.now():
         return None
+    if item.text == by_account:
+        return Fact(_KIND, item.text, item.at, account.agent, session=account.session)
     return Fact(_KIND, item.text, item.at, PERSON, provenance=Provenance.OBSERVED)
 
 

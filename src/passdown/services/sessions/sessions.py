@@ -10,13 +10,14 @@ from passdown.core.formats.journal import SESSION_END, JournalLine, Scope
 from passdown.core.formats.ledgers import GENERIC
 from passdown.core.formats.state_file import choose_mode, read_preferred_mode
 from passdown.core.holds import PUBLISHED
-from passdown.core.ids import clean_foreign, make_agent, name_file
+from passdown.core.ids import clean_foreign, make_agent, name_file, name_person
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.conversations import find_cleared, is_empty
 from passdown.core.sessions.ledger_sync import TRACK, NewFact, carry_bindings, carry_steps
 from passdown.core.sessions.session_facts import (
     MARK,
     NO_PROCESS,
+    PERSON,
     Account,
     HostProcess,
     SessionStart,
@@ -48,7 +49,7 @@ from passdown.services.sessions.ledgers import (
     remove_state,
     update_ledger,
 )
-from passdown.services.sessions.liveness import is_called, is_live, list_live
+from passdown.services.sessions.liveness import find_person_session, is_called, is_live, is_over, list_kept
 from passdown.services.workspace.workspaces import Workspace
 
 if TYPE_CHECKING:  # archiving and publishing are loaded on demand
@@ -77,6 +78,7 @@ class StartRequest:
     is_fresh: Annotated[bool, "Do not carry on the goal of the last session."] = False
     team: Annotated[str, "The team of the session; empty for the setting (C150)."] = ""
     role: Annotated[str, "What the session works on; empty for the setting."] = ""
+    kind: Annotated[str, "`person` for the session of a person (C122)."] = ""
 
     @property
     def is_plain(self) -> bool:
@@ -124,7 +126,7 @@ def recover(workspace: Workspace) -> tuple[RecoveredSession, ...]:
         record_displaced(workspace)
     recovered: list[RecoveredSession] = []
     for account in read_open(workspace):
-        if not is_live(workspace, account):
+        if is_over(workspace, account):
             # Unwritten facts stay in the journal; or another process has already done it.
             with suppress(StorageError, _AlreadyDoneError):
                 opened = _open_own(workspace, account)
@@ -204,23 +206,38 @@ def start_session(workspace: Workspace, request: StartRequest) -> StartedSession
     workspace.sweep()  # 1
     recovered = recover(workspace)
     archived = [one.archived for one in recovered if one.archived is not None]
-    archived += _archive_stale(workspace, list_live(workspace))
+    archived += _archive_stale(workspace, list_kept(workspace))
     _repair_view(workspace)
     process = workspace.processes.find_host()
     with _one_at_a_time(workspace):
-        live = list_live(workspace)
-        known = None if request.is_new else _find_running(workspace, request, live, process)
+        kept = list_kept(workspace)
+        live = [one for one in kept if is_live(workspace, one)]
+        known = None if request.is_new else _find_running(workspace, request, kept, process)
         empty = _find_empty(workspace, request, live, process)
         if known is not None and (request.is_plain or empty is None or known.session != empty.session):
             account = _join(workspace, known, request)
         else:
-            known, beside = None, [one for one in live if one != empty]
+            known, beside = None, [one for one in kept if one != empty]
             account = _begin(workspace, request, process, beside, empty)
     account = _read_loops(workspace, account)
-    others = tuple(one for one in live if one.session != account.session)
+    others = tuple(one for one in live if one.session != account.session and not one.start.is_person)
     return StartedSession(
         account=account, is_new=known is None, recovered=recovered, archived=tuple(archived), others=others
     )
+
+
+def start_person_session(workspace: Workspace) -> Account:
+    """Return the session of a person in this checkout; start one if there is none (C122).
+
+    It recovers nothing, and continues the last one of a person here.
+    """
+    with _one_at_a_time(workspace):
+        known = find_person_session(workspace)
+        if known is not None:
+            return known
+        name = name_person(workspace.commit_contents.author_name())
+        request = StartRequest(nickname=name, kind=PERSON)
+        return _begin(workspace, request, NO_PROCESS, list_kept(workspace), None)
 
 
 def _read_loops(workspace: Workspace, account: Account) -> Account:
@@ -274,11 +291,11 @@ def _one_at_a_time(workspace: Workspace) -> Generator[None, None, None]:
 
 
 def _find_running(
-    workspace: Workspace, request: StartRequest, live: Sequence[Account], process: HostProcess
+    workspace: Workspace, request: StartRequest, kept: Sequence[Account], process: HostProcess
 ) -> Account | None:
     if request.is_named:
-        return next((one for one in reversed(live) if is_called(one, request.host_session)), None)
-    here = [one for one in live if one.start.checkout == workspace.root and one.start.host == request.host]
+        return next((one for one in reversed(kept) if is_called(one, request.host_session)), None)
+    here = [one for one in kept if one.start.checkout == workspace.root and one.start.host == request.host]
     same = [one for one in here if request.host_session and request.host_session in one.host_sessions]
     if same:  # 2
         return same[-1]
@@ -329,14 +346,14 @@ def _begin(
     workspace: Workspace,
     request: StartRequest,
     process: HostProcess,
-    live: Sequence[Account],
+    kept: Sequence[Account],
     empty: Account | None,
 ) -> Account:
     """Write the first line of a journal, carry facts over, and render the ledger.
 
     An empty session is reused, with its id, its ledger and the facts it carried over.
     """
-    agent, start = _identify(workspace, request, process, live, empty)
+    agent, start = _identify(workspace, request, process, kept, empty)
     session = empty.session if empty else f"s-{workspace.entropy.token(6).hex()}"
     before = read_account(workspace, start.continues) if start.continues else None
     first = make_start(start, workspace.now(), agent)
@@ -392,12 +409,12 @@ def _identify(
     workspace: Workspace,
     request: StartRequest,
     process: HostProcess,
-    live: Sequence[Account],
+    kept: Sequence[Account],
     empty: Account | None,
 ) -> tuple[str, SessionStart]:
     """Return the agent of a session and everything else that identifies it."""
     before = _find_before(workspace, request)
-    name = _choose_name(request, live)
+    name = _choose_name(request, kept)
     agent = make_agent(request.nickname or name or request.host, workspace.entropy.token(4))
     states = workspace.documents.list(workspace.settings.paths.runtime) if name else ()
     return agent, SessionStart(
@@ -408,13 +425,14 @@ def _identify(
         checkout=workspace.root,
         branch=workspace.repository.branch(),
         commit=workspace.repository.last_commit(),
-        ledger=empty.start.ledger if empty else _choose_ledger(workspace, live, agent, name),
+        ledger=empty.start.ledger if empty else _choose_ledger(workspace, request, kept, agent),
         process=process,
         continues=before.session if before else "",
         is_fresh=request.is_fresh,
-        mode=foresee_mode(workspace, request.mode, live),
+        mode=foresee_mode(workspace, request.mode, [one for one in kept if is_live(workspace, one)]),
         team=request.team or workspace.settings.session.team,
         role=request.role or workspace.settings.session.role,
+        kind=request.kind,
     )
 
 
@@ -451,7 +469,7 @@ def _bind(workspace: Workspace, request: StartRequest, before: Account | None) -
 
 def foresee_mode(workspace: Workspace, asked: str, live: Sequence[Account]) -> str:
     """Return the mode of a session that starts beside the running ones."""
-    is_shared = bool(live) or workspace.has_server
+    is_shared = any(not one.start.is_person for one in live) or workspace.has_server
     return choose_mode(asked, find_preferred_mode(workspace), is_shared=is_shared)
 
 
@@ -465,34 +483,39 @@ def find_preferred_mode(workspace: Workspace) -> str:
         return ""
 
 
-def _choose_name(request: StartRequest, live: Sequence[Account]) -> str:
-    """Return the id that the user gave a new session, unless a live one has it or it is not one line."""
-    if not request.is_named or any(one.start.name == request.host_session for one in live):
+def _choose_name(request: StartRequest, kept: Sequence[Account]) -> str:
+    """Return the id that the user gave a new session, unless another has it or it is not one line."""
+    if not request.is_named or any(one.start.name == request.host_session for one in kept):
         return ""
     with suppress(FormatError):  # such an id can only be used in commands
         return clean_foreign(request.host_session)
     return ""
 
 
-def _choose_ledger(workspace: Workspace, live: Sequence[Account], agent: str, name: str) -> str:
-    """Return the plain path for the first live session of a checkout, else one in its own folder (C4).
+def _choose_ledger(workspace: Workspace, request: StartRequest, kept: Sequence[Account], agent: str) -> str:
+    """Return the plain path for the first live agent of a checkout, else one in its own folder (C4).
 
     A ledger without a journal, such as a broken one or another tool's, is not overwritten.
     """
-    folder = workspace.settings.paths.ledgers
-    taken = {one.start.ledger for one in live if one.start.checkout == workspace.root}
+    folder, name = workspace.settings.paths.ledgers, _choose_name(request, kept)
+    if request.kind:
+        return f"{folder}/{agent}/{LEDGER}"
+    taken = {one.start.ledger for one in kept if one.start.checkout == workspace.root}
     plain = f"{folder}/{LEDGER}"
     return plain if plain not in taken and is_free(workspace, plain, name) else f"{folder}/{agent}/{LEDGER}"
 
 
 def _find_before(workspace: Workspace, request: StartRequest) -> Account | None:
-    """Return the session that a new one continues: by the host's id, else the last one that ended here."""
+    """Return the session that a new one continues: by the host's id, else the last one that ended here.
+
+    A person continues a person's, and an agent an agent's.
+    """
     host = request.host_session
     named = workspace.journals.mentioning(Scope.ALL, host) if host else ()
     same = (one for one in _read_ended(workspace, named) if host in one.host_sessions)
     live = workspace.journals.sessions(Scope.LIVE)  # the last ones to end are among them
     here = (one for one in _read_ended(workspace, live) if one.start.checkout == workspace.root)
-    return next(same, None) or next(here, None)
+    return next(same, None) or next((one for one in here if one.start.kind == request.kind), None)
 
 
 def _read_ended(workspace: Workspace, sessions: Iterable[str]) -> Iterator[Account]:

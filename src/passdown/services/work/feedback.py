@@ -60,19 +60,24 @@ def _find_told(workspace: Workspace) -> Mapping[str, dict[str, None]]:
     return told
 
 
-def dismiss_feedback(
-    workspace: Workspace, account: Account, wanted: str, others: Sequence[OtherCheckoutLog] = ()
-) -> tuple[Fact, LedgerUpdate]:
-    """Dismiss the feedback with this id, or that starts with this text."""
+def find_feedback(
+    workspace: Workspace, account: Account | None, wanted: str, others: Sequence[OtherCheckoutLog] = ()
+) -> Fact:
+    """Return the feedback with this id, or that starts with this text; raise a UsageError without one."""
     facts = read_brief_input(workspace, account, others).of(FactKind.FEEDBACK)
     found = [fact for fact in facts if wanted in {fact.id, fact.text}]
     found = found or [fact for fact in facts if wanted and fact.text.startswith(wanted)]
     if not found:
-        hint = "`passdown feedback` lists it"
+        hint = "`passdown tell --list` lists it"
         raise UsageError(f"no unanswered feedback starts with {wanted[:60]!r}", hint=hint)
     if len(found) > 1:
         raise UsageError(
             f"several feedbacks start with {wanted[:60]!r}", hint="give more of the text, or the id"
         )
-    over = NewFact(FactKind.RETRACTION, found[0].text, FactKind.FEEDBACK.value, DISMISSED)
-    return found[0], update_ledger(workspace, account, [over])
+    return found[0]
+
+
+def dismiss_feedback(workspace: Workspace, account: Account, fact: Fact) -> LedgerUpdate:
+    """Dismiss a feedback."""
+    over = NewFact(FactKind.RETRACTION, fact.text, FactKind.FEEDBACK.value, DISMISSED)
+    return update_ledger(workspace, account, [over])

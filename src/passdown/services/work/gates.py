@@ -222,12 +222,14 @@ def record_verdict(
 
 
 def find_blocking(workspace: Workspace, account: Account, gate: str) -> str:
-    """Return the question of an escalated gate that no person has answered; empty without one."""
+    """Return the question of an escalated gate that no person has answered or taken back; empty without."""
     start = blocked_by(gate, account.track)
     asked = _read_asked(workspace, account)
     answered = {fact.key for fact in asked.answers}
-    waiting = (fact.text for fact in asked.questions if fact.text not in answered)
-    return next((text for text in waiting if text.startswith(start)), "")
+    asks = [fact.text for fact in asked.questions if fact.text.startswith(start)]
+    waiting = [text for text in asks if text not in answered]
+    gone = workspace.index.retracted(FactKind.QUESTION.value, waiting) if waiting else frozenset()
+    return next((text for text in waiting if text not in gone), "")
 
 
 def _count_answers(workspace: Workspace, account: Account, gate: str) -> int:

@@ -287,12 +287,10 @@ def _compose(request: TurnRequest, answered: Sequence[LoopFeedback]) -> str:
 # --- feedback -------------------------------------------------------------------------------------
 
 
-def leave_feedback(
-    workspace: Workspace, account: Account | None, change: str, loop: str, text: str
-) -> LoopFeedback:
+def leave_feedback(workspace: Workspace, change: str, loop: str, text: str) -> LoopFeedback:
     """Add feedback to the last turn of a loop, as a person would in an editor.
 
-    The session records it; without one, the next start or loop command of a session does.
+    Until a session records it, the next start or loop command of a session does.
     """
     name = need_loop(loop)
     need_ledger(workspace, change, name.text)
@@ -313,8 +311,6 @@ def leave_feedback(
         return data
 
     workspace.change_files.append(change, layout.loop_file(name.text), make)
-    if account is not None:
-        record_feedback(workspace, account, [change])
     ledger = read_ledger(workspace, change, name.text)
     return [*find_feedback(f"{change}/{name.text}", ledger)][-1]
 

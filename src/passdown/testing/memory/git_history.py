@@ -26,6 +26,7 @@ class MemoryHistory:
         self.counted: dict[str, dict[str, ChangedLines]] = {}
         self.committed: dict[tuple[str, str], bytes] = {}
         self.hooks = ""
+        self.author = ""
         self.changed: dict[str, tuple[str, ...]] = {}
         self.unfinished = UnfinishedWork()
 
@@ -112,6 +113,10 @@ class MemoryHistory:
     def read_committed(self, commit: str, path: str) -> bytes | None:
         """Return the content that was set for a commit and a path."""
         return self.committed.get((commit, path))
+
+    def author_name(self) -> str:
+        """Return the name that was set."""
+        return self.author
 
     def hooks_path(self) -> str:
         """Return the folder that was set."""

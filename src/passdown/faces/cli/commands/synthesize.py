@@ -196,7 +196,7 @@ def _say_warnings(found: syntheses.SynthesisOutcome) -> None:
         output.note(
             f"event {place.rank.id} is dated {minute(place.rank.at)}, far in the future; it overrides others"
         )
-        output.note_hint(f"if its clock was wrong, run `passdown event retract {place.rank.id}`")
+        output.note_hint(f"if its clock was wrong, run `passdown log retract {place.rank.id}`")
     if len(found.ahead) > _AHEAD:
         output.note(f"{len(found.ahead) - _AHEAD} more events are dated far in the future")
     note_kept_view(found.written)
