@@ -271,7 +271,12 @@ _PARTS: Final = (
         "tests/e2e/sessions/test_two_clones.py",
         "tests/e2e/sessions/test_two_machines.py",
     ),
-    _prove("months", 20, "three clones over months, 2,400 steps", "tests/proofs/clones"),
+    _prove(
+        "months",
+        30,
+        "three clones over months, 2,400 steps; a month of pull requests",
+        "tests/proofs/clones",
+    ),
     _prove("formats", 60, "10,000 to 20,000 documents of each format", "tests/formats", "tests/hosts"),
     _prove("units", 120, "properties of units, 5,000 examples each", "tests/unit", "tests/conformance"),
     Part(

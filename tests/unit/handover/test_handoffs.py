@@ -24,6 +24,7 @@ from passdown.core.phases import PhaseState
 from passdown.core.sessions.handoff_streams import NO_STEP, STARTED, from_stream, to_stream
 from passdown.core.sessions.handoffs import (
     CheckoutState,
+    FileChange,
     FileHash,
     Handoff,
     HandoffDecision,
@@ -309,14 +310,16 @@ def test_a_bare_archive_passes_on_what_it_has() -> None:
 
 
 def test_an_archive_says_what_changed_and_older_ones_have_a_hash_there() -> None:
-    given = Handoff(at=NOON, file_hashes=(FileHash("a.py", "12", "+1 -2"), FileHash("b.py", "34")))
+    files = (FileHash("a.py", "12"), FileHash("b.py", "34"))
+    given = Handoff(at=NOON, file_hashes=files, changes=(FileChange("a.py", "+1 -2"),))
     text = render_archive(to_archive(given))
 
     assert "| a.py | +1 -2 |\n| b.py | - |\n" in text
     assert 'file_hashes: {"a.py": "sha256:12", "b.py": "sha256:34"}\n' in text
-    assert from_archive(parse_archive(text)).file_hashes == given.file_hashes
+    made = from_archive(parse_archive(text))
+    assert (made.file_hashes, made.changes) == (given.file_hashes, given.changes)
     odd = parse_archive(text.replace('"sha256:34"', "[34]"))
-    assert from_archive(odd).file_hashes == (FileHash("a.py", "", "+1 -2"), FileHash("b.py"))
+    assert from_archive(odd).file_hashes == (FileHash("a.py"), FileHash("b.py"))
     old = replace(to_archive(given), unknown=(), modified=(Artifact(file="a.py", note="sha256:12"),))
     assert from_archive(old).file_hashes == (FileHash("a.py", "12"),)
 

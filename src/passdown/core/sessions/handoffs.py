@@ -62,8 +62,13 @@ class FileHash(NamedTuple):
 
     path: str
     hash: str = ""
-    change: str = ""
-    """How many lines the session added and removed, such as `+12 -3`; empty if unknown."""
+
+
+class FileChange(NamedTuple):
+    """A file and how many lines the session added and removed, such as `+12 -3`."""
+
+    path: str
+    change: str
 
 
 @record
@@ -75,6 +80,7 @@ class CheckoutState:
     commit: Annotated[str, "The last commit; empty if unknown."] = ""
     file_hashes: Annotated[tuple[FileHash, ...], "The changed files, with their hashes."] = ()
     created: Annotated[tuple[str, ...], "The changed files that did not exist when the session started."] = ()
+    changes: Annotated[tuple[FileChange, ...], "What changed in those files, if known."] = ()
 
 
 @record
@@ -115,6 +121,7 @@ class Handoff:
     created: Annotated[tuple[str, ...], "The changed files that did not exist when the session started."] = ()
     redacted: Annotated[tuple[str, ...], "The names of the rules that found the removed secrets."] = ()
     events: Annotated[tuple[str, ...], "The events that have its facts, if it does not repeat them."] = ()
+    changes: Annotated[tuple[FileChange, ...], "What changed in those files, if known."] = ()
 
 
 def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) -> Handoff:
@@ -161,8 +168,9 @@ def make_handoff(account: Account, checkout_state: CheckoutState, trigger: str) 
         retries=tuple(count_retries(clean).items()),
         failure=find_failure(clean),
         file_hashes=tuple(
-            one._replace(path=path) for path, one in zip(paths, checkout_state.file_hashes, strict=True)
+            FileHash(path, one.hash) for path, one in zip(paths, checkout_state.file_hashes, strict=True)
         ),
+        changes=tuple(one._replace(path=redact(one.path).text) for one in checkout_state.changes),
         created=tuple(redact_all(checkout_state.created)[0]),
         redacted=tuple(dict.fromkeys((*found, *more, *rest))),
     )
@@ -216,6 +224,7 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
         "test": handoff.test.replace("\n", " "),
         "test_exit_code": "" if handoff.test_exit is None else str(handoff.test_exit),
     }
+    changes = dict(handoff.changes)
     unknown = [
         Unknown(place=PLACE, text=f"{name}: {write_scalar(value)}") for name, value in front.items() if value
     ]
@@ -243,8 +252,16 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
             )
             for one in handoff.choices
         ),
-        modified=tuple(_show_file(one) for one in handoff.file_hashes if one.path not in handoff.created),
-        created=tuple(_show_file(one) for one in handoff.file_hashes if one.path in handoff.created),
+        modified=tuple(
+            Artifact(file=one.path, note=changes.get(one.path, ""))
+            for one in handoff.file_hashes
+            if one.path not in handoff.created
+        ),
+        created=tuple(
+            Artifact(file=one.path, note=changes.get(one.path, ""))
+            for one in handoff.file_hashes
+            if one.path in handoff.created
+        ),
         context="\n".join(handoff.feedback),
         questions=handoff.questions,
         further_facts=name_further(handoff.more),
@@ -252,15 +269,11 @@ def to_archive(handoff: Handoff, ledger: str = "") -> Archive:
     )
 
 
-def _show_file(one: FileHash) -> Artifact:
-    return Artifact(file=one.path, note=one.change)
-
-
 def _read_file(one: Artifact, hashes: Mapping[str, str]) -> FileHash:
     """Read a file with its hash, which older archives have in place of the change."""
     if one.note.startswith(HASH):
         return FileHash(one.file, one.note.removeprefix(HASH))
-    return FileHash(one.file, hashes.get(one.file, ""), one.note)
+    return FileHash(one.file, hashes.get(one.file, ""))
 
 
 def _read_hashes(text: str) -> Mapping[str, str]:
@@ -318,6 +331,11 @@ def from_archive(archive: Archive) -> Handoff:
         file_hashes=tuple(_read_file(one, hashes) for one in (*archive.modified, *archive.created)),
         created=tuple(one.file for one in archive.created),
         events=archive.events,
+        changes=tuple(
+            FileChange(one.file, one.note)
+            for one in (*archive.modified, *archive.created)
+            if one.note and not one.note.startswith(HASH)
+        ),
     )
 
 

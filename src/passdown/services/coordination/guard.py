@@ -132,8 +132,8 @@ def check_push(workspace: Workspace, committer: Committer, pushed: PushedRefs) -
     """Judge the commits of a push as `check_commits` does, but for the session that pushes (C156).
 
     1. Its own files pass. A person is only warned, unless the settings say otherwise.
-    2. A branch must not end with a view that git merged and nobody regenerated, whoever pushes it, and also
-       where sessions do not coordinate.
+    2. A branch must not end with a view that git merged and nobody regenerated, also if a person pushes it,
+       and where sessions do not coordinate.
     """
     contents = workspace.commit_contents.commits_pushed(*pushed)
     merged = _find_merged_views(workspace, pushed.tips, contents or ())  # 2

@@ -17,6 +17,7 @@ from passdown.core.paths import normal_path
 from passdown.core.problems import Severity
 from passdown.core.sessions.handoffs import (
     CheckoutState,
+    FileChange,
     FileHash,
     Handoff,
     handoff_from_ledger,
@@ -302,11 +303,9 @@ def read_checkout_state(workspace: Workspace, account: Account, *, for_record: b
         at=account.ended_at or workspace.now(),
         branch=show_place(workspace, account).branch,
         commit=workspace.history.head() if is_here else "",
-        file_hashes=tuple(
-            one._replace(change=_show_change(changes[one.path])) if one.path in changes else one
-            for one in hash_files(workspace, paths)
-        ),
+        file_hashes=hash_files(workspace, paths),
         created=tuple(created),
+        changes=tuple(FileChange(path, _show_change(changes[path])) for path in paths if path in changes),
     )
 
 

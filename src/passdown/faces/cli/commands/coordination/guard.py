@@ -39,7 +39,7 @@ def guard(context: click.Context, span: str, *, is_push: bool, as_json: bool) ->
 
     With --push, checks the commits that a push adds (git names them on standard input). Those that the guard
     has not checked yet are checked by their files, for the session that pushes. A branch whose last commit
-    has a view that git merged and nobody regenerated is stopped, whoever pushes it.
+    has a view that git merged and nobody regenerated is stopped, also if a person pushes it.
 
     With --ci, checks existing commits in the same way, for no session. Exits with 5 if that is not possible.
     """
