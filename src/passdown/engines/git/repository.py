@@ -154,12 +154,12 @@ class GitRepository:
             known = self._tracked[folder] = (mark, self._read_tracked(place, folder))
         return known[1]
 
-    def names(self) -> Sequence[str] | None:
+    def names(self, start: str = "") -> Sequence[str] | None:
         place = self._place()
-        names = self._read_index(place) if place else None
-        start = f"{self.prefix()}/".lstrip("/")
+        above = f"{self.prefix()}/".lstrip("/")
+        names = self._read_index(place, above + start) if place else None
         # A file with conflicts has several index entries.
-        return names and list(dict.fromkeys(one[len(start) :] for one in names if one.startswith(start)))
+        return names and list(dict.fromkeys(one[len(above) :] for one in names if one.startswith(above)))
 
     def ignores_case(self) -> bool:
         """Return whether the checkout's file system treats upper and lower case as the same."""
