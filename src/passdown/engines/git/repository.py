@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from passdown import layout
 from passdown.engines.git import git_folder
 from passdown.engines.system import pause
 from passdown.ports.repository import UNKNOWN, Checkout, Committed, Skipped, SkipReason
@@ -171,13 +172,18 @@ class GitRepository:
 
         start = f"{self.prefix()}/".lstrip("/")
         is_short = sys.platform == "win32"
-        names = self._read_index(place, start + folder, is_short=is_short)
+        names = self._read_index(place, start + folder, is_short=is_short, is_remembered=True)
         if names is None:
             return UNKNOWN_TRACKED
         return find_tracked(names, folder, start, has_short_names=is_short)
 
     def _read_index(
-        self, place: git_folder.GitPaths, folder: str = "", *, is_short: bool = False
+        self,
+        place: git_folder.GitPaths,
+        folder: str = "",
+        *,
+        is_short: bool = False,
+        is_remembered: bool = False,
     ) -> list[str] | None:
         """Return the paths of the index that may be in a folder, or all; None if git does not answer."""
         from passdown.engines.git.index_file import mark_of, read_index
@@ -186,7 +192,13 @@ class GitRepository:
         path = os.path.join(place.folder, "index")
         if mark_of(path) is None:
             return []
-        names = read_index(path, folder, has_short_names=is_short)
+        if is_remembered and not is_short:
+            from passdown.engines.git.index_cache import read_remembered
+
+            cache = os.path.join(place.common, layout.in_git(layout.CACHE), layout.TRACKED)
+            names = read_remembered(path, folder, cache)
+        else:
+            names = read_index(path, folder, has_short_names=is_short)
         if names is None:
             answer = self._git(place).run("ls-files", "-z", "--full-name", "--", ":/")
             names = split_names(answer.output) if answer.is_done else None
