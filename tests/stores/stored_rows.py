@@ -404,6 +404,8 @@ class StoredRows(ABC):
             assert change.first_ready("docs") == tasks["any"]
             assert list(change.ready_tasks(2)) == [tasks["tests"], tasks["any"]]
             assert list(change.ready_tasks(1)) == [tasks["tests"]]
+            change.put_task(replace(tasks["any"], state=CLOSED))
+            assert change.count_tasks() == (5, 1)
 
     def test_held_tasks_are_those_with_a_lease_that_has_not_ended(self, store: Store) -> None:
         """A lease on a task of a tracker outside has none here."""

@@ -40,6 +40,7 @@ from passdown.core.coordination.tasks import (
     TaskClosed,
     TaskState,
     TaskStored,
+    TaskSummary,
 )
 
 
@@ -160,6 +161,13 @@ class Tasks(Protocol):
 
     def find(self, task: str) -> TaskState | None:
         """Return a task with its holder."""
+        ...
+
+    def summary(self, most_ready: int = 0) -> TaskSummary:
+        """Count the tasks that are not closed; name those that are held, and the first that are ready.
+
+        The cost does not grow with the tasks that nobody holds, except for counting them.
+        """
         ...
 
     def tasks(self, *, closed: bool = False) -> Sequence[TaskState]:

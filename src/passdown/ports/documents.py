@@ -23,13 +23,14 @@ class Documents(Protocol):
         """
         ...
 
-    def list(self, folder: str) -> Iterator[str]:
+    def list(self, folder: str, *, without: Collection[str] = ()) -> Iterator[str]:
         """List the regular files below a folder, at any depth, as paths that `read` accepts.
 
         Paths are sorted as text, so the order is the same on every system. ``""`` is the root. The list
-        leaves out symbolic links of any kind, our own unfinished writes, and everything named ``.git``,
-        ``node_modules`` or ``.venv``. A missing folder is empty. Raises a StorageError if the folder cannot
-        be read, if it is a file, or if a link is in its path.
+        leaves out symbolic links of any kind, our own unfinished writes, everything named ``.git``,
+        ``node_modules`` or ``.venv``, and the folders below it whose paths are in `without`. A missing folder
+        is empty. Raises a StorageError if the folder cannot be read, if it is a file, or if a link is in its
+        path.
         """
         ...
 

@@ -17,8 +17,12 @@ class Tracking(Protocol):
         """
         ...
 
-    def names(self) -> Sequence[str] | None:
-        """Return the paths of all files below the root that git tracks; None without git, or if unknown."""
+    def names(self, start: str = "") -> Sequence[str] | None:
+        """Return the paths of all files below the root that git tracks; None without git, or if unknown.
+
+        With an ASCII start, other paths than those that begin with it, in upper or lower case, and those that
+        are not ASCII, may be left out.
+        """
         ...
 
     def committed_among(self, paths: Sequence[str]) -> frozenset[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from passdown.core.coordination.leases import PATH, Fenced, Granted, Held, Resource
-from passdown.core.coordination.path_words import MOST_NAMES, count_covered, expand_braces
+from passdown.core.coordination.path_words import MOST_NAMES, count_covered, expand_braces, find_common_start
 from passdown.errors import UsageError
 from passdown.services.coordination.membership import join_project
 from passdown.services.coordination.path_words import PathWords, keep_held, understand_words
@@ -253,13 +253,34 @@ def test_files_are_counted_up_to_a_bound() -> None:
     assert count_covered("\u00e9/*", ["e\u0301/a", "e/a"]) == (1, False)
 
 
+def test_the_common_start_of_patterns_ends_where_they_differ() -> None:
+    assert find_common_start(["src/Parser/", "src/page.py"]) == "src/pa"
+    assert find_common_start(["src/a.py"]) == "src/a.py"
+    assert find_common_start(["src/*.py", "docs/"]) == find_common_start(["**/a"]) == ""
+    assert find_common_start(["s\u00e9/a", "s/a"]) == "s"
+    assert find_common_start([]) == ""
+
+
+def test_only_files_that_may_be_covered_are_listed(team: Editors) -> None:
+    for name in ("src/new.py", "SRC/OTHER.py", "docs/a.md", "\u017frc/new.py"):
+        put(team.project.folder, name, "x")
+    team.project.git("add", "--all")
+
+    names = team.project.repository().names("src/new.py")
+
+    assert names is not None
+    assert {"src/new.py", "\u017frc/new.py"} <= {*names}
+    assert "docs/a.md" not in names
+    assert "docs/a.md" in (team.project.repository().names() or ())
+
+
 def test_a_bounded_count_is_told(team: Editors, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("passdown.core.coordination.path_words.MOST_NAMES", 3)
     for name in "bcd":
         put(team.project.folder, f"src/pkg/{name}.py", "x")
     team.project.git("add", "--all")
 
-    assert team.run("amber", "reserve", "src").out.startswith("Reserved src/ (at least 1 tracked file; ")
+    assert team.run("amber", "reserve", "src").out.startswith("Reserved src/ (at least 3 tracked files; ")
     assert team.run("amber", "reserve", "**", "--all").out.startswith(
         "Reserved ** (at least 3 tracked files; "
     )

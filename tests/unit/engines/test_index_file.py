@@ -1,5 +1,6 @@
 """Git's index is read as git reads it, or left to git."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -8,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from passdown import layout
 from passdown.core.project.tracked_paths import UNKNOWN_TRACKED
-from passdown.engines.git import process
+from passdown.engines.git import index_cache, process
 from passdown.engines.git.index_file import MOST_BYTES, mark_of, read_index
 from passdown.engines.git.process import GitResult
 from tests.support.gits import Project, make_project, make_started
@@ -176,3 +178,86 @@ def test_if_git_does_not_answer_everything_counts_as_tracked(
     monkeypatch.setattr(process.Git, "run", lambda *_, **__: GitResult(code=128))
 
     assert project.repository().tracked(".conductor") == UNKNOWN_TRACKED
+
+
+@pytest.fixture
+def small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remember every index."""
+    monkeypatch.setattr(index_cache, "LARGE", 1)
+
+
+def cache_of(project: Project) -> Path:
+    return project.folder / ".git" / layout.in_git(layout.CACHE) / layout.TRACKED
+
+
+def remembered(project: Project) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = json.loads(cache_of(project).read_bytes())
+    return found
+
+
+@pytest.mark.usefixtures("small_is_large")
+def test_a_large_index_is_read_once_until_it_changes(project: Project) -> None:
+    assert project.repository().tracked(".conductor").holds(".conductor/paused")
+    before = remembered(project)
+    assert [*before.values()] == [expected(project)]
+    cache_of(project).write_text(json.dumps({key: [".conductor/other"] for key in before}), encoding="utf-8")
+    assert project.repository().tracked(".conductor").paths == (".conductor/other",)
+
+    stage(project, ".conductor/new")
+
+    assert project.repository().tracked(".conductor").holds(".conductor/new")
+    assert [*remembered(project).values()] == [[".conductor/other"], expected(project)]
+
+
+@pytest.mark.usefixtures("small_is_large")
+def test_only_the_newest_indexes_are_remembered(project: Project) -> None:
+    for number in range(index_cache.MOST_INDEXES + 2):
+        stage(project, f"b{number}")
+        assert project.repository().tracked(".conductor").holds(".conductor/paused")
+
+    assert len(remembered(project)) == index_cache.MOST_INDEXES
+
+
+@pytest.mark.usefixtures("small_is_large")
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff", b'{"a": 1, "b": [1]}'])
+def test_a_damaged_cache_is_made_anew(project: Project, data: bytes) -> None:
+    cache_of(project).parent.mkdir(parents=True)
+    cache_of(project).write_bytes(data)
+
+    assert project.repository().tracked(".conductor").holds(".conductor/paused")
+    assert [*remembered(project).values()] == [expected(project)]
+
+
+@pytest.mark.usefixtures("small_is_large")
+def test_what_cannot_be_remembered_is_read_each_time(project: Project) -> None:
+    stage(project, *(f".conductor/{number}" for number in range(index_cache.MOST_PATHS)))
+    assert project.repository().tracked(".conductor").holds(".conductor/7")
+    assert not cache_of(project).exists()
+
+    project.git("rm", "--quiet", "--cached", *(f".conductor/{number}" for number in range(50)))
+    data = bytearray(Path(index_of(project)).read_bytes())
+    data[-20:] = bytes(20)  # git writes no hash if it is told so
+    Path(index_of(project)).write_bytes(data)
+    assert project.repository().tracked(".conductor").holds(".conductor/77")
+    assert not cache_of(project).exists()
+
+
+def test_a_small_index_is_not_remembered(project: Project) -> None:
+    assert project.repository().tracked(".conductor").holds(".conductor/paused")
+
+    assert not cache_of(project).exists()
+    assert index_cache.read_remembered(str(project.folder / "none"), "a", str(cache_of(project))) is None
+
+
+@pytest.mark.usefixtures("small_is_large")
+def test_an_index_that_is_replaced_while_it_is_read_is_not_remembered(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_and_replace(path: str, folder: str) -> list[str] | None:
+        stage(project, ".conductor/new")
+        return read_index(path, folder)
+
+    monkeypatch.setattr(index_cache, "read_index", read_and_replace)
+
+    assert project.repository().tracked(".conductor").holds(".conductor/new")
+    assert not cache_of(project).exists()

@@ -291,6 +291,15 @@ def test_without_test_files_it_begins_with_the_first(desk: Desk) -> None:
 
 
 @pytest.mark.requirement("R179")
+def test_events_are_not_searched_for_test_files(desk: Desk) -> None:
+    events = desk.root / "thoughts/shared/handoffs/events"
+    events.mkdir(parents=True)
+    (desk.root / "tests" / "test_old.py").rename(events / "test_old.py")
+
+    assert NO_TESTS in desk.command("track", "bind", "dates_20260111", "--tdd").err
+
+
+@pytest.mark.requirement("R179")
 def test_nothing_is_said_of_the_cycle_where_nobody_asked_for_it(desk: Desk) -> None:
     (desk.root / "tests" / "test_old.py").unlink()
 

@@ -4,6 +4,7 @@ The service of the same name looks at the disk: which names exist, and where lin
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from passdown.core.coordination.patterns import (
@@ -142,6 +143,13 @@ def count_covered(text: str, names: Sequence[str]) -> Coverage:
         looked += 1
         found += matches(pattern, name)
     return Coverage(found)
+
+
+def find_common_start(texts: Iterable[str]) -> str:
+    """Return the lower-case beginning of all names that the patterns match, as far as it is known."""
+    starts = sorted(map(_find_start, texts))
+    pairs = zip(starts[0], starts[-1], strict=False) if starts else ()
+    return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _find_start(text: str) -> str:

@@ -1,5 +1,6 @@
 """Tasks of the board: open until closed, held by one session, ready if they depend on no open task."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Final
 
@@ -52,6 +53,17 @@ class TaskState:
     waits_for: tuple[str, ...] = ()
 
 
+@record
+class TaskSummary:
+    """How many tasks are not closed, and the few of them that must be named."""
+
+    ready: Annotated[int, "How many can be claimed now."] = 0
+    held: Annotated[int, "How many somebody holds."] = 0
+    waiting: Annotated[int, "How many are blocked by another task or something outside."] = 0
+    taken: Annotated[tuple[TaskState, ...], "Those that somebody holds, by priority, then by age."] = ()
+    first_ready: Annotated[tuple[TaskState, ...], "The first that can be claimed."] = ()
+
+
 class Listing(StrEnum):
     """Which tasks are listed."""
 
@@ -74,6 +86,14 @@ def is_listed(state: TaskState, listing: Listing) -> bool:
     if listing is Listing.BLOCKED:
         return bool(state.task.waits) or state.task.state == BLOCKED
     return listing is Listing.ALL or state.task.state != CLOSED
+
+
+def summarize(unfinished: Sequence[TaskState]) -> TaskSummary:
+    """Summarize the tasks that are not closed; no ready one is named."""
+    ready = sum(map(is_ready, unfinished))
+    taken = tuple(one for one in unfinished if one.agent)
+    waiting = len(unfinished) - ready - len(taken)
+    return TaskSummary(ready=ready, held=len(taken), waiting=waiting, taken=taken)
 
 
 def join_notes(before: str, text: str) -> str:

@@ -141,6 +141,7 @@ class Judge:
         self._store = store
         self._lifetimes = lifetimes
         self._known: dict[str, Member] = {caller.session: caller} if caller else {}
+        self._silences: dict[float, float] = {}
         self.orphaned = lifetimes.orphaned
 
     @cached_property
@@ -172,7 +173,11 @@ class Judge:
         If too little time has passed for an outage, the store is not asked.
         """
         now, quiet = self._reading.time.seconds, self._lifetimes.quiet
-        return longest_silence(self._heard, since, now, quiet) if now - since >= quiet else 0.0
+        if now - since < quiet:
+            return 0.0
+        if since not in self._silences:  # many leases of a session have the same instants
+            self._silences[since] = longest_silence(self._heard, since, now, quiet)
+        return self._silences[since]
 
     @cached_property
     def _heard(self) -> HeardSigns:

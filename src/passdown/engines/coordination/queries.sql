@@ -150,6 +150,11 @@ SELECT task, title, body, priority, role, state, reason, note, waits, is_held, a
 WHERE project = ? AND state = 'open' AND waits = 0 AND is_held = 0
 ORDER BY priority, added LIMIT ?;
 
+-- name: count_tasks
+SELECT
+    (SELECT COUNT(*) FROM tasks WHERE project = ? AND state <> 'closed'),
+    (SELECT COUNT(*) FROM tasks WHERE project = ? AND state = 'open' AND waits = 0 AND is_held = 0);
+
 -- name: held_tasks
 SELECT t.task, t.title, t.body, t.priority, t.role, t.state, t.reason, t.note, t.waits, t.is_held, t.added
 FROM leases AS l JOIN tasks AS t ON t.project = l.project AND t.task = l.name

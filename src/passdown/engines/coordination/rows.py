@@ -18,7 +18,7 @@ from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import Offer
 from passdown.core.coordination.silences import HeardSigns, Silence
 from passdown.core.coordination.tasks import Task
-from passdown.engines.coordination.transactions import LogRow
+from passdown.engines.coordination.transactions import LogRow, TaskCounts
 from passdown.records import names_of
 
 QUERIES: Final = Path(__file__).parent / "queries.sql"
@@ -154,6 +154,9 @@ class RowReading:
 
     def ready_tasks(self, most: int) -> Sequence[Task]:
         return self._all(Task, "ready_tasks", most)
+
+    def count_tasks(self) -> TaskCounts:
+        return TaskCounts(*self._ask("count_tasks", self._project)[0])
 
     def held_tasks(self) -> Sequence[Task]:
         return sorted(self._all(Task, "held_tasks"), key=attrgetter("task"))

@@ -16,6 +16,8 @@ from passdown.core.coordination.tasks import (
     TaskClosed,
     TaskState,
     TaskStored,
+    TaskSummary,
+    is_ready,
     join_notes,
 )
 from passdown.engines.coordination.changes import (
@@ -195,10 +197,32 @@ class StoredTasks:
             judge = self._judge(reading)
             return None if found is None else _describe(reading, judge, found)
 
+    def summary(self, most_ready: int = 0) -> TaskSummary:
+        with self._store.looking() as reading:
+            judge = self._judge(reading)
+            counts = reading.count_tasks()
+            held = {one.task: one for one in reading.held_tasks() if one.is_held and one.state != CLOSED}
+            found = [_describe(reading, judge, one) for one in held.values()]
+            ready = [_describe(reading, judge, one) for one in reading.ready_tasks(most_ready)]
+        taken = [one for one in found if one.holder]
+        returned = [one for one in found if is_ready(one)]  # its session ended
+        all_ready = counts.ready + len(returned)
+        return TaskSummary(
+            ready=all_ready,
+            held=len(taken),
+            waiting=counts.unfinished - all_ready - len(taken),
+            taken=tuple(sorted(taken, key=_by_priority)),
+            first_ready=tuple(sorted((*ready, *returned), key=_by_priority)[:most_ready]),
+        )
+
     def tasks(self, *, closed: bool = False) -> Sequence[TaskState]:
         with self._store.looking() as reading:
             judge = self._judge(reading)
             return [_describe(reading, judge, task) for task in reading.tasks(closed=closed)]
+
+
+def _by_priority(state: TaskState) -> tuple[int, int, str]:
+    return state.task.priority, state.task.added, state.task.task
 
 
 def require_task(change: Reading, task: str) -> Task:

@@ -32,6 +32,14 @@ class LogRow(NamedTuple):
     """The outcome as JSON, so that a repeated operation returns the same one."""
 
 
+class TaskCounts(NamedTuple):
+    """How many tasks are stored as not closed."""
+
+    unfinished: int
+    ready: int
+    """Those that are open, not held and wait for none."""
+
+
 class Reading(Protocol):
     """One consistent state of the project."""
 
@@ -100,6 +108,10 @@ class Reading(Protocol):
 
     def ready_tasks(self, most: int) -> Sequence[Task]:
         """Return the first tasks that are open, not held and ready, by priority, then by age."""
+        ...
+
+    def count_tasks(self) -> TaskCounts:
+        """Count the tasks that are not closed."""
         ...
 
     def held_tasks(self) -> Sequence[Task]:

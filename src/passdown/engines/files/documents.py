@@ -64,10 +64,11 @@ class FileDocuments:
             raise StorageError(reason, hint="Nothing was changed; try again when it is saved.")
         return data
 
-    def list(self, folder: str) -> Iterator[str]:
+    def list(self, folder: str, *, without: Collection[str] = ()) -> Iterator[str]:
         full = self._locate(folder)
         top = os.path.relpath(full, self._root).replace(os.sep, "/")
-        return self._list(full, "" if top == os.curdir else top + "/")
+        left_out = frozenset(f"{one}/" for one in without)
+        return self._list(full, "" if top == os.curdir else top + "/", left_out)
 
     def replace(
         self,
@@ -150,7 +151,7 @@ class FileDocuments:
     def _open(self, full: str) -> OpenFolder:
         return read.open_folder(self._root, full, by_handle=self._ways.folder_handles)
 
-    def _list(self, full: str, prefix: str) -> Iterator[str]:
+    def _list(self, full: str, prefix: str, left_out: frozenset[str]) -> Iterator[str]:
         """Yield the files below a folder; the prefix ends in ``/``, or is ``""`` for the root."""
         try:
             folder = self._open(full)
@@ -158,9 +159,11 @@ class FileDocuments:
             return  # never created
         except OSError as error:
             raise read.unreadable(prefix.removesuffix("/") or ".", error) from error
-        yield from self._walk(folder, prefix, 0)
+        yield from self._walk(folder, prefix, left_out)
 
-    def _walk(self, folder: OpenFolder, prefix: str, depth: int) -> Iterator[str]:
+    def _walk(
+        self, folder: OpenFolder, prefix: str, left_out: frozenset[str], depth: int = 0
+    ) -> Iterator[str]:
         """Yield the files below an open folder, and close it."""
         with folder:
             try:
@@ -174,17 +177,17 @@ class FileDocuments:
                     continue
                 if is_file:
                     yield prefix + name
-                elif name.endswith("/"):
-                    yield from self._enter(folder, prefix, name, depth)
+                elif name.endswith("/") and prefix + name not in left_out:
+                    below = self._enter(folder, prefix, name)
+                    yield from self._walk(below, prefix + name, left_out, depth + 1) if below else ()
 
-    def _enter(self, folder: OpenFolder, prefix: str, name: str, depth: int) -> Iterator[str]:
+    def _enter(self, folder: OpenFolder, prefix: str, name: str) -> OpenFolder | None:
         try:
-            below = folder.enter(name.removesuffix("/"))
+            return folder.enter(name.removesuffix("/"))
         except FileNotFoundError:
-            return  # removed since its folder was listed
+            return None  # removed since its folder was listed
         except OSError as error:
             raise read.unreadable(prefix + name, error) from error
-        yield from self._walk(below, prefix + name, depth + 1)
 
 
 class UntrackedDocuments:
@@ -203,8 +206,9 @@ class UntrackedDocuments:
         self._refuse(path)
         return self._documents.read(path, settled=settled)
 
-    def list(self, folder: str) -> Iterator[str]:
-        return (path for path in self._documents.list(folder) if not self._is_hidden(path))
+    def list(self, folder: str, *, without: Collection[str] = ()) -> Iterator[str]:
+        found = self._documents.list(folder, without=without)
+        return (path for path in found if not self._is_hidden(path))
 
     def replace(
         self,

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from passdown import layout
 from passdown.engines.git import git_folder
 from passdown.engines.system import pause
 from passdown.ports.repository import UNKNOWN, Checkout, Committed, Skipped, SkipReason
@@ -154,12 +155,12 @@ class GitRepository:
             known = self._tracked[folder] = (mark, self._read_tracked(place, folder))
         return known[1]
 
-    def names(self) -> Sequence[str] | None:
+    def names(self, start: str = "") -> Sequence[str] | None:
         place = self._place()
-        names = self._read_index(place) if place else None
-        start = f"{self.prefix()}/".lstrip("/")
+        above = f"{self.prefix()}/".lstrip("/")
+        names = self._read_index(place, above + start) if place else None
         # A file with conflicts has several index entries.
-        return names and list(dict.fromkeys(one[len(start) :] for one in names if one.startswith(start)))
+        return names and list(dict.fromkeys(one[len(above) :] for one in names if one.startswith(above)))
 
     def ignores_case(self) -> bool:
         """Return whether the checkout's file system treats upper and lower case as the same."""
@@ -171,13 +172,18 @@ class GitRepository:
 
         start = f"{self.prefix()}/".lstrip("/")
         is_short = sys.platform == "win32"
-        names = self._read_index(place, start + folder, is_short=is_short)
+        names = self._read_index(place, start + folder, is_short=is_short, is_remembered=True)
         if names is None:
             return UNKNOWN_TRACKED
         return find_tracked(names, folder, start, has_short_names=is_short)
 
     def _read_index(
-        self, place: git_folder.GitPaths, folder: str = "", *, is_short: bool = False
+        self,
+        place: git_folder.GitPaths,
+        folder: str = "",
+        *,
+        is_short: bool = False,
+        is_remembered: bool = False,
     ) -> list[str] | None:
         """Return the paths of the index that may be in a folder, or all; None if git does not answer."""
         from passdown.engines.git.index_file import mark_of, read_index
@@ -186,7 +192,13 @@ class GitRepository:
         path = os.path.join(place.folder, "index")
         if mark_of(path) is None:
             return []
-        names = read_index(path, folder, has_short_names=is_short)
+        if is_remembered and not is_short:
+            from passdown.engines.git.index_cache import read_remembered
+
+            cache = os.path.join(place.common, layout.in_git(layout.CACHE), layout.TRACKED)
+            names = read_remembered(path, folder, cache)
+        else:
+            names = read_index(path, folder, has_short_names=is_short)
         if names is None:
             answer = self._git(place).run("ls-files", "-z", "--full-name", "--", ":/")
             names = split_names(answer.output) if answer.is_done else None

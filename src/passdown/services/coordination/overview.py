@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from passdown.core.coordination.tasks import Listing, TaskState, is_ready
+from passdown.core.coordination.tasks import Listing, TaskState, TaskSummary, summarize
 from passdown.errors import TrackerError
 from passdown.ports.tracker import Tracker
 from passdown.records import record
+from passdown.services.operations.recorded_tracker import BOARD
 from passdown.services.workspace.workspaces import Workspace
 
 
@@ -15,23 +16,11 @@ class TaskOverview:
 
     kind: Annotated[str, "The kind of tracker: board or beads."]
     tracker: Annotated[str, "The name of the tracker, with its version."]
-    tasks: tuple[TaskState, ...] = ()
+    ready: Annotated[int, "How many tasks are ready."] = 0
+    held: Annotated[int, "How many tasks somebody holds."] = 0
+    waiting: Annotated[int, "How many tasks are blocked by another task or something outside."] = 0
+    tasks: Annotated[tuple[TaskState, ...], "The tasks that somebody holds."] = ()
     trouble: Annotated[str, "Why they could not be read."] = ""
-
-    @property
-    def ready(self) -> int:
-        """How many tasks are ready."""
-        return sum(is_ready(one) for one in self.tasks)
-
-    @property
-    def held(self) -> int:
-        """How many tasks somebody holds."""
-        return sum(bool(one.agent) for one in self.tasks)
-
-    @property
-    def waiting(self) -> int:
-        """How many tasks are blocked by another task or something outside."""
-        return len(self.tasks) - self.ready - self.held
 
 
 def read_tasks(workspace: Workspace) -> TaskOverview | None:
@@ -41,9 +30,22 @@ def read_tasks(workspace: Workspace) -> TaskOverview | None:
         tracker = workspace.find_tracker()
         if tracker is None:
             return None
-        found = tracker.tasks(Listing.OPEN)
+        about, found = tracker.about, _summarize(workspace, tracker)
     except TrackerError as error:
-        about = tracker.about if tracker else None
-        name, kind = (about.name, about.kind) if about else ("Beads", "beads")
+        name, kind = (tracker.about.name, tracker.about.kind) if tracker else ("Beads", "beads")
         return TaskOverview(kind=kind, tracker=name, trouble=error.message)
-    return TaskOverview(kind=tracker.about.kind, tracker=tracker.about.name, tasks=tuple(found))
+    return TaskOverview(
+        kind=about.kind,
+        tracker=about.name,
+        ready=found.ready,
+        held=found.held,
+        waiting=found.waiting,
+        tasks=found.taken,
+    )
+
+
+def _summarize(workspace: Workspace, tracker: Tracker) -> TaskSummary:
+    """Count the open tasks; on the board, which may have many, they are not read."""
+    if tracker.about.kind == BOARD:
+        return workspace.coordination.tasks.summary()
+    return summarize(tracker.tasks(Listing.OPEN))

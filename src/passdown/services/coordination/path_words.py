@@ -8,6 +8,7 @@ from passdown.core.coordination.path_words import (
     check_word,
     count_covered,
     expand_braces,
+    find_common_start,
     find_held,
     find_relative,
     has_meaning,
@@ -147,7 +148,8 @@ def keep_held(held: Iterable[str], understood: Sequence[UnderstoodWord]) -> Sequ
 
 def count_files(workspace: Workspace, patterns: Iterable[str]) -> Sequence[CoveredPattern]:
     """Count the files in git's index that patterns cover now; empty without git."""
-    names = workspace.tracking.names()
+    texts = [*patterns]
+    names = workspace.tracking.names(find_common_start(texts))
     if names is None:
         return ()
-    return [CoveredPattern(text, count_covered(text, names)) for text in patterns]
+    return [CoveredPattern(text, count_covered(text, names)) for text in texts]

@@ -17,7 +17,7 @@ from passdown.core.briefs.brief_input import (
 from passdown.core.coordination.leases import PATH, TASK
 from passdown.core.coordination.members import MemberState
 from passdown.core.coordination.messages import URGENT_MESSAGE
-from passdown.core.coordination.tasks import MOST_READY, TaskState, is_ready
+from passdown.core.coordination.tasks import MOST_READY, TaskState
 from passdown.core.sessions.session_facts import Account
 from passdown.ports.coordination import Coordination, HeldResource
 from passdown.services.coordination.edits import find_age
@@ -44,9 +44,9 @@ def read_team(
     """
     if leases is None:
         leases = coordination.leases.leases()
-    tasks = coordination.tasks.tasks()
-    orphans = (one for one in tasks if one.is_orphaned and one.holder != session)
-    titles = {one.task.task: one.task.title for one in tasks if one.holder == session}
+    tasks = coordination.tasks.summary(MOST_READY)
+    orphans = (one for one in tasks.taken if one.is_orphaned and one.holder != session)
+    titles = {one.task.task: one.task.title for one in tasks.taken if one.holder == session}
     others = [one for one in coordination.members.members() if one.session != session]
     working = [one for one in others if one.is_live]
     now = workspace.now()
@@ -66,8 +66,8 @@ def read_team(
         holdings=_describe_holdings([one for one in leases if one.session == session], titles),
         messages=tuple(messages),
         orphans=tuple(OrphanedTask(one.task.task, one.task.title, one.agent) for one in orphans),
-        members=tuple(_describe_members(workspace, working, leases, tasks)),
-        ready=_list_ready(workspace, tasks),
+        members=tuple(_describe_members(workspace, working, leases, tasks.taken)),
+        ready=_name_ready(workspace, tasks.first_ready),
     )
 
 
@@ -87,11 +87,11 @@ def read_copied_team(workspace: Workspace, account: Account | None) -> TeamInput
     silent = workspace.settings.coordination.lease_minutes * 60.0 + age
     others = [one for one in coordination.members.members() if one.session != session]
     working = [one for one in others if one.silent < silent or one.session in holders]
-    tasks = coordination.tasks.tasks()
+    tasks = coordination.tasks.summary(MOST_READY)
     return TeamInput(
         holdings=holdings_of(account) if account else (),
-        members=tuple(_describe_members(workspace, working, leases, tasks)),
-        ready=_list_ready(workspace, tasks),
+        members=tuple(_describe_members(workspace, working, leases, tasks.taken)),
+        ready=_name_ready(workspace, tasks.first_ready),
         said_at=workspace.now() - timedelta(seconds=age),
     )
 
@@ -100,11 +100,11 @@ def _describe_members(
     workspace: Workspace,
     working: Iterable[MemberState],
     leases: Sequence[HeldResource],
-    tasks: Sequence[TaskState],
+    taken: Sequence[TaskState],
 ) -> Iterator[TeamMember]:
     """Describe sessions, the last seen first; sessions of this clone only if they are live."""
     gone = {one.session for one in read_open(workspace) if not is_live(workspace, one)}
-    titles = {one.task.task: one.task.title for one in tasks}
+    titles = {one.task.task: one.task.title for one in taken}
     now = workspace.now()
     for one in sorted(working, key=lambda one: (one.silent, one.session)):
         if one.session in gone:
@@ -119,10 +119,10 @@ def _describe_members(
         )
 
 
-def _list_ready(workspace: Workspace, tasks: Iterable[TaskState]) -> tuple[NamedTask, ...]:
+def _name_ready(workspace: Workspace, ready: Sequence[TaskState]) -> tuple[NamedTask, ...]:
     """Return the first ready tasks; an outside tracker is not asked here (C82)."""
-    ready = [NamedTask(one.task.task, one.task.title, one.task.role) for one in tasks if is_ready(one)]
-    return tuple(ready[:MOST_READY]) if ready and not workspace.has_outside_tracker else ()
+    named = tuple(NamedTask(one.task.task, one.task.title, one.task.role) for one in ready)
+    return () if named and workspace.has_outside_tracker else named
 
 
 def _describe_holdings(held: Sequence[HeldResource], titles: Mapping[str, str]) -> tuple[HeldName, ...]:

@@ -202,7 +202,7 @@ class RecordedTasks:
         """Record the changes to one part of the engine."""
         self._recorder = recorder
         self._tasks = tasks
-        self.find, self.tasks = tasks.find, tasks.tasks
+        self.find, self.tasks, self.summary = tasks.find, tasks.tasks, tasks.summary
 
     def add(self, op: str, session: str, task: Task) -> TaskStored:
         """Add a task."""

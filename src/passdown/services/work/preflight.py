@@ -226,7 +226,7 @@ def _ask(workspace: Workspace, call: Callable[[Coordination], Iterator[T]]) -> S
 
 
 def _list_orphans(coordination: Coordination, account: Account) -> Iterator[str]:
-    for one in coordination.tasks.tasks():
+    for one in coordination.tasks.summary().taken:
         if one.is_orphaned and one.holder != account.session:
             yield f"{one.task.task}, held by {one.agent}: `passdown takeover {one.task.task}`"
 

@@ -69,13 +69,19 @@ def choose_cycle(
             account = _journal(workspace, account, NewFact(FactKind.TDD, chosen, account.task))
     if not (account.track or account.task):
         return account, ""
-    paths = islice(workspace.documents.list(""), _MOST_FILES)
+    paths = islice(workspace.documents.list("", without=_list_own(workspace)), _MOST_FILES)
     reason = find_skip(account, default=workspace.settings.tdd.default, title=title, paths=paths)
     said = say_skip(account, reason) if reason else None
     if said is None:
         return account, ""
     is_asked = choice is not None or account.tdd_choice == TDD_ON or not workspace.settings.tdd.default
     return _journal(workspace, account, said), reason if is_asked else ""
+
+
+def _list_own(workspace: Workspace) -> Sequence[str]:
+    """Return the folders of events and records, which hold no tests, and more files than all others."""
+    paths = workspace.settings.paths
+    return (paths.events, paths.event_archive, paths.archive, paths.ledgers, paths.runtime)
 
 
 def _journal(workspace: Workspace, account: Account, new_fact: NewFact) -> Account:

@@ -71,6 +71,15 @@ class DocumentsConformance(ABC):
 
         assert [*documents.list("")] == ["x/.gitignore"]
 
+    def test_folders_that_are_left_out_are_not_entered(self, documents: Documents) -> None:
+        """Others whose names begin or end like theirs are, and so is one that is listed itself."""
+        for name in ("a/b/c.md", "a/b/d/e.md", "a/bc.md", "a/c/b/f.md", "b/g.md"):
+            documents.replace(name, b"")
+
+        assert [*documents.list("", without=["a/b"])] == ["a/bc.md", "a/c/b/f.md", "b/g.md"]
+        assert [*documents.list("a", without=["a/b/d", "b", "none"])] == ["a/b/c.md", "a/bc.md", "a/c/b/f.md"]
+        assert [*documents.list("b", without=["b"])] == ["b/g.md"]
+
     def test_a_folder_of_another_tool_is_listed_when_it_is_named(self, documents: Documents) -> None:
         """A caller that names it wants it listed."""
         documents.replace(".git/passdown/a.jsonl", b"")

@@ -13,7 +13,7 @@ from passdown.core.coordination.offers import OFFERED, Offer
 from passdown.core.coordination.silences import HeardSigns, Silence
 from passdown.core.coordination.tasks import CLOSED, OPEN, Task
 from passdown.engines.coordination.changes import note_sign
-from passdown.engines.coordination.transactions import LIFETIMES, LogRow, Reading
+from passdown.engines.coordination.transactions import LIFETIMES, LogRow, Reading, TaskCounts
 from passdown.records import replace
 
 LeaseKey = tuple[str, str, str]
@@ -134,6 +134,10 @@ class MemoryTransaction:
 
     def _ready(self) -> Iterator[Task]:
         return (one for one in self.tasks() if one.state == OPEN and not one.waits and not one.is_held)
+
+    def count_tasks(self) -> TaskCounts:
+        """Count the tasks that are not closed."""
+        return TaskCounts(len(self.tasks()), len([*self._ready()]))
 
     def held_tasks(self) -> Sequence[Task]:
         """Return the tasks that sessions hold."""

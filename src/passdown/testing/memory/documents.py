@@ -29,13 +29,14 @@ class MemoryDocuments:
             raise StorageError(f"{path}: no such file", hint="Check the name.")
         return found
 
-    def list(self, folder: str) -> Iterator[str]:
+    def list(self, folder: str, *, without: Collection[str] = ()) -> Iterator[str]:
         """List the files below a folder, sorted by path."""
         place = _locate(folder)
         if place in self._files:
             raise StorageError(f"could not read {folder}: it is not a folder", hint="Name a folder.")
         start = f"{place}/" if place else ""
-        below = [name for name in self._files if name.startswith(start)]
+        left_out = tuple(f"{one}/" for one in without if f"{one}/" != start)
+        below = [name for name in self._files if name.startswith(start) and not name.startswith(left_out)]
         return iter(sorted(name for name in below if not SKIPPED & {*name.removeprefix(start).split("/")}))
 
     def replace(

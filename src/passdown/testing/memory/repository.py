@@ -76,8 +76,9 @@ class MemoryRepository:
         is_named = any(path == one or path.startswith(f"{one}/") for one in self._ignored)
         return self.there and is_named and path not in self._files()
 
-    def names(self) -> Sequence[str] | None:
+    def names(self, start: str = "") -> Sequence[str] | None:
         """Return the committed files, or None without a repository."""
+        del start
         return sorted(self._files()) if self.there else None
 
     def tracked(self, folder: str) -> TrackedPaths:

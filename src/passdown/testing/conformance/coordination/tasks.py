@@ -10,6 +10,7 @@ from passdown.core.coordination.tasks import (
     Task,
     TaskClosed,
     TaskStored,
+    is_ready,
 )
 from passdown.errors import UsageError
 from passdown.records import replace
@@ -95,6 +96,42 @@ class ClaimPromises(CoordinationCase):
 
         assert [one.task.task for one in project.here.tasks.tasks()] == ["x", "y"]
         assert [one.task.task for one in project.here.tasks.tasks(closed=True)] == ["x", "z", "y"]
+
+    def test_a_summary_counts_as_the_list_does_and_names_what_is_held(self, project: SharedProject) -> None:
+        """What a dead session holds is named; what waits is only counted."""
+        project.join("a", "b")
+        project.add("late", "gone", "kept", "urgent", "blocked", "free", priority=2)
+        project.add("first", "over", priority=0)
+        project.wait_for("blocked", "free")
+        project.claimed("a", "kept")
+        project.claimed("b", "gone")
+        project.close("a", project.claimed("a", "over"))
+        project.die("b")
+
+        summary, listed = project.here.tasks.summary(3), project.here.tasks.tasks()
+
+        assert (summary.ready, summary.held, summary.waiting) == (4, 2, 1)
+        assert summary.ready == sum(map(is_ready, listed))
+        taken = [(one.task.task, one.agent, one.is_orphaned) for one in summary.taken]
+        assert taken == [("gone", "agent-b", True), ("kept", "agent-a", False)]
+        assert [one.task for one in summary.taken] == [one.task for one in listed if one.holder]
+        assert [one.task.task for one in summary.first_ready] == ["first", "late", "urgent"]
+        assert project.here.tasks.summary().first_ready == ()
+
+    def test_a_task_whose_offer_expired_is_ready_in_a_summary(self, project: SharedProject) -> None:
+        """The session that offered it has ended, and nobody took it."""
+        project.join("a", "b")
+        project.add("old", "new")
+        project.claimed("a", "old")
+        project.offer("a", "old", seconds=60.0)
+        project.leave("a")
+        assert project.here.tasks.summary().held == 1
+        project.bench.advance(60.0 + MARGIN)
+
+        summary = project.here.tasks.summary(1)
+
+        assert (summary.ready, summary.held, summary.waiting) == (2, 0, 0)
+        assert [one.task.task for one in summary.first_ready] == ["old"]
 
     def test_who_claims_again_is_given_what_it_holds(self, project: SharedProject) -> None:
         """Repeating a command does no harm; another task is given only on request."""
