@@ -1,7 +1,7 @@
 """Handoffs to one agent, by commands and hooks: written, shown once, and never lost without a word."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -583,8 +583,9 @@ def test_a_folder_that_cannot_be_listed_does_not_stop_a_start(team: Handing) -> 
 class _Unlisted(MemoryDocuments):
     """Documents whose folders cannot be listed."""
 
-    def list(self, folder: str) -> Iterator[str]:
+    def list(self, folder: str, *, apart_from: Collection[str] = ()) -> Iterator[str]:
         """Refuse."""
+        del apart_from
         raise StorageError("could not list it", hint=f"Look at {folder}.")
 
 
