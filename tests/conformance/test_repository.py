@@ -96,5 +96,30 @@ def test_committed_files_are_found_among_few_or_many(tmp_path: Path, more: int, 
     assert repository.committed_among([]) == frozenset()
 
 
+@pytest.mark.parametrize("is_real", [False, True])
+def test_a_folder_of_a_commit_keeps_its_id_while_it_holds_the_same(tmp_path: Path, *, is_real: bool) -> None:
+    files = ("a/b/c.md", "a/d/e.md", "a/f.md", "top.md")
+    project = make_project(tmp_path)
+    for path in files:
+        project.write(path)
+    documents = MemoryDocuments(dict.fromkeys((*files, "a/b/new.md"), b""))
+    repository = GitRepository(tmp_path) if is_real else MemoryRepository(documents)
+    assert repository.entries(["a"]) == {}
+    repository.commit(files, "files")
+
+    before = repository.entries(["a", "none"])
+    project.write("a/b/new.md")
+    repository.commit(["a/b/new.md"], "one more")
+    after = repository.entries(["a", "none"])
+
+    assert [*before] == [*after] == ["a/b/", "a/d/", "a/f.md"]
+    assert before["a/b/"] != after["a/b/"]
+    assert {path: after[path] for path in ("a/d/", "a/f.md")} == {
+        path: before[path] for path in ("a/d/", "a/f.md")
+    }
+    assert "top.md" in repository.entries([""])
+
+
 def test_outside_of_git_nothing_is_committed(tmp_path: Path) -> None:
     assert GitRepository(tmp_path).committed_among(["a.md"]) == frozenset()
+    assert GitRepository(tmp_path).entries(["a"]) == {}

@@ -47,6 +47,7 @@ def make_bench(folder: Path, *, with_git: bool = True) -> Bench:
         index=MemoryIndex(),
         documents=documents,
         repository=repository,
+        tracking=repository,
         archive_branch=repository,
         clock=clock,
     )

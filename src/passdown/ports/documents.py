@@ -1,6 +1,6 @@
 """How services read and replace whole files below one root."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
 
@@ -23,14 +23,13 @@ class Documents(Protocol):
         """
         ...
 
-    def list(self, folder: str, *, without: Collection[str] = ()) -> Iterator[str]:
+    def list(self, folder: str, *, apart_from: Collection[str] = ()) -> Iterator[str]:
         """List the regular files below a folder, at any depth, as paths that `read` accepts.
 
         Paths are sorted as text, so the order is the same on every system. ``""`` is the root. The list
-        leaves out symbolic links of any kind, our own unfinished writes, everything named ``.git``,
-        ``node_modules`` or ``.venv``, and the folders below it whose paths are in `without`. A missing folder
-        is empty. Raises a StorageError if the folder cannot be read, if it is a file, or if a link is in its
-        path.
+        leaves out symbolic links of any kind, our own unfinished writes, and everything named ``.git``,
+        ``node_modules`` or ``.venv``. Folders in `apart_from` are not opened. A missing folder is empty.
+        Raises a StorageError if the folder cannot be read, if it is a file, or if a link is in its path.
         """
         ...
 
@@ -85,10 +84,11 @@ class Documents(Protocol):
         """
         ...
 
-    def folders(self, folder: str) -> Sequence[str]:
-        """Return the names of the folders directly in a folder, sorted.
+    def folders(self, folder: str) -> Mapping[str, int]:
+        """Return the folders directly in a folder by name, sorted, each with a mark.
 
-        Links to folders are left out. A folder that is missing or cannot be read has none.
+        The mark is the time when its list of names last changed, in nanoseconds since 1970. Links to folders
+        are left out. A folder that is missing or cannot be read has none.
         """
         ...
 

@@ -223,6 +223,10 @@ class SingleEvents(Protocol):
         """Count them, and return the oldest."""
         ...
 
+    def oldest_single(self, most: int) -> Sequence[str]:
+        """Return the first of their paths in the log, in the order of their names, up to `most`."""
+        ...
+
     def single_sessions(self) -> frozenset[str]:
         """Return the sessions that wrote them; with an empty name if one has none."""
         ...

@@ -1,6 +1,6 @@
 """What services need to know about the files that git tracks and the files in the last commit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from passdown.core.project.tracked_paths import TrackedPaths
@@ -29,5 +29,13 @@ class Tracking(Protocol):
         """Return the paths that are files in the last commit, without links and submodules.
 
         Starts git. The result is empty before the first commit and without git.
+        """
+        ...
+
+    def entries(self, folders: Sequence[str]) -> Mapping[str, str]:
+        """Return the ids of everything that the last commit has directly in these folders, by path.
+
+        The path of a folder ends in ``/``; its id is the same as long as it holds the same. Links and
+        submodules are left out. Starts git. The result is empty before the first commit and without git.
         """
         ...

@@ -583,9 +583,9 @@ def test_a_folder_that_cannot_be_listed_does_not_stop_a_start(team: Handing) -> 
 class _Unlisted(MemoryDocuments):
     """Documents whose folders cannot be listed."""
 
-    def list(self, folder: str, *, without: Collection[str] = ()) -> Iterator[str]:
+    def list(self, folder: str, *, apart_from: Collection[str] = ()) -> Iterator[str]:
         """Refuse."""
-        del without
+        del apart_from
         raise StorageError("could not list it", hint=f"Look at {folder}.")
 
 

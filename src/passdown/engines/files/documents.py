@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -64,11 +64,10 @@ class FileDocuments:
             raise StorageError(reason, hint="Nothing was changed; try again when it is saved.")
         return data
 
-    def list(self, folder: str, *, without: Collection[str] = ()) -> Iterator[str]:
+    def list(self, folder: str, *, apart_from: Collection[str] = ()) -> Iterator[str]:
         full = self._locate(folder)
         top = os.path.relpath(full, self._root).replace(os.sep, "/")
-        left_out = frozenset(f"{one}/" for one in without)
-        return self._list(full, "" if top == os.curdir else top + "/", left_out)
+        return self._list(full, "" if top == os.curdir else top + "/", apart_from)
 
     def replace(
         self,
@@ -110,13 +109,14 @@ class FileDocuments:
         full, ways = self._locate(path), self._choose_ways(durable=durable)
         return archive.remove_file(full, data, kept=kept, operations=ways, root=self._root)
 
-    def folders(self, folder: str) -> Sequence[str]:
+    def folders(self, folder: str) -> Mapping[str, int]:
         full = self._locate(folder)
         try:
             with self._open(full) as opened:
-                return sorted(entry.name for entry in opened.scan() if read.is_folder(entry))
+                names = sorted(entry.name for entry in opened.scan() if read.is_folder(entry))
+                return {name: mark for name in names if (mark := _changed_at(opened, name))}
         except OSError:
-            return ()
+            return {}
 
     def exists(self, path: str) -> bool:
         return self._mode(path) != 0
@@ -151,7 +151,7 @@ class FileDocuments:
     def _open(self, full: str) -> OpenFolder:
         return read.open_folder(self._root, full, by_handle=self._ways.folder_handles)
 
-    def _list(self, full: str, prefix: str, left_out: frozenset[str]) -> Iterator[str]:
+    def _list(self, full: str, prefix: str, apart_from: Collection[str]) -> Iterator[str]:
         """Yield the files below a folder; the prefix ends in ``/``, or is ``""`` for the root."""
         try:
             folder = self._open(full)
@@ -159,10 +159,10 @@ class FileDocuments:
             return  # never created
         except OSError as error:
             raise read.unreadable(prefix.removesuffix("/") or ".", error) from error
-        yield from self._walk(folder, prefix, left_out)
+        yield from self._walk(folder, prefix, apart_from)
 
     def _walk(
-        self, folder: OpenFolder, prefix: str, left_out: frozenset[str], depth: int = 0
+        self, folder: OpenFolder, prefix: str, apart_from: Collection[str], depth: int = 0
     ) -> Iterator[str]:
         """Yield the files below an open folder, and close it."""
         with folder:
@@ -177,17 +177,27 @@ class FileDocuments:
                     continue
                 if is_file:
                     yield prefix + name
-                elif name.endswith("/") and prefix + name not in left_out:
-                    below = self._enter(folder, prefix, name)
-                    yield from self._walk(below, prefix + name, left_out, depth + 1) if below else ()
+                elif name.endswith("/") and (prefix + name).removesuffix("/") not in apart_from:
+                    below = _enter(folder, prefix, name)
+                    if below is not None:
+                        yield from self._walk(below, prefix + name, apart_from, depth + 1)
 
-    def _enter(self, folder: OpenFolder, prefix: str, name: str) -> OpenFolder | None:
-        try:
-            return folder.enter(name.removesuffix("/"))
-        except FileNotFoundError:
-            return None  # removed since its folder was listed
-        except OSError as error:
-            raise read.unreadable(prefix + name, error) from error
+
+def _changed_at(folder: OpenFolder, name: str) -> int:
+    """Return when the list of names of a folder changed; 0 if it has just been removed."""
+    try:
+        return folder.status(name).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _enter(folder: OpenFolder, prefix: str, name: str) -> OpenFolder | None:
+    try:
+        return folder.enter(name.removesuffix("/"))
+    except FileNotFoundError:
+        return None  # removed since its folder was listed
+    except OSError as error:
+        raise read.unreadable(prefix + name, error) from error
 
 
 class UntrackedDocuments:
@@ -206,8 +216,8 @@ class UntrackedDocuments:
         self._refuse(path)
         return self._documents.read(path, settled=settled)
 
-    def list(self, folder: str, *, without: Collection[str] = ()) -> Iterator[str]:
-        found = self._documents.list(folder, without=without)
+    def list(self, folder: str, *, apart_from: Collection[str] = ()) -> Iterator[str]:
+        found = self._documents.list(folder, apart_from=apart_from)
         return (path for path in found if not self._is_hidden(path))
 
     def replace(
@@ -231,7 +241,7 @@ class UntrackedDocuments:
     def remove(self, path: str, data: bytes, *, kept: bool = False, durable: bool = True) -> bool:
         return not self._is_hidden(path) and self._documents.remove(path, data, kept=kept, durable=durable)
 
-    def folders(self, folder: str) -> Sequence[str]:
+    def folders(self, folder: str) -> Mapping[str, int]:
         return self._documents.folders(folder)
 
     def exists(self, path: str) -> bool:

@@ -25,6 +25,7 @@ _HEADS: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/origin/"
 _USUAL: Final = ("main", "master")
 _FILE_MODES: Final = ("100644", "100755", "100664")
+_FOLDER_MODE: Final = "040000"
 _TRIES: Final = 3
 _FEW: Final = 100
 """For up to this many paths of a folder, git looks them up one by one; for more, it lists the folder."""
@@ -122,16 +123,28 @@ class GitRepository:
         found = (self._list_tree(place, "--", *portion) for portion in in_portions(wanted))
         return frozenset(path for some in found for path in some).intersection(paths)
 
-    def _list_tree(self, place: git_folder.GitPaths, *only: str) -> Mapping[str, str]:
-        """Return the ids of files in the last commit by path: all of them, or those in `only`."""
+    def entries(self, folders: Sequence[str]) -> Mapping[str, str]:
+        place = self._place()
+        if place is None:
+            return {}
+        return self._list_tree(place, "--", *(f"{folder or '.'}/" for folder in folders), is_deep=False)
+
+    def _list_tree(self, place: git_folder.GitPaths, *only: str, is_deep: bool = True) -> Mapping[str, str]:
+        """Return the ids of files in the last commit by path: all of them, or those in `only`.
+
+        If it is not deep, folders are not opened but listed themselves.
+        """
         from passdown.engines.git.process import split_names  # most calls only read files
 
+        options = ("-r", "-z") if is_deep else ("-z",)
         found: dict[str, str] = {}
-        for line in split_names(self._git(place).run("ls-tree", "-r", "-z", "HEAD", *only).output):
+        for line in split_names(self._git(place).run("ls-tree", *options, "HEAD", *only).output):
             facts, _, path = line.partition("\t")
             mode, _, name = facts.split(" ")
             if mode in _FILE_MODES:
                 found[path] = name
+            elif mode == _FOLDER_MODE:
+                found[f"{path}/"] = name
         return found
 
     def is_ignored(self, path: str) -> bool:

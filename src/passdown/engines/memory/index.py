@@ -263,6 +263,10 @@ class MemoryIndex:
         names = sorted(one.name for one in self._single())
         return SingleFiles(len(names), names[0]) if names else SingleFiles()
 
+    def oldest_single(self, most: int) -> Sequence[str]:
+        ordered = sorted((one.name, one.folder) for one in self._single())
+        return ["/".join(filter(None, (folder, name))) for name, folder in ordered[:most]]
+
     def single_sessions(self) -> frozenset[str]:
         return frozenset(source.session for one in self._single() for source in one.sources)
 

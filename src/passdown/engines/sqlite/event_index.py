@@ -502,6 +502,9 @@ class SqliteIndex(StatedDatabase):
         row = self._one("count_single") or (0, "")
         return SingleFiles(int(row[0]), str(row[1]))
 
+    def oldest_single(self, most: int) -> Sequence[str]:
+        return ["/".join(filter(None, row)) for row in self._all("oldest_single", most)]
+
     def single_sessions(self) -> frozenset[str]:
         return frozenset(str(row[0]) for row in self._all("sessions_of_single"))
 

@@ -6,12 +6,12 @@ run continues.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.git_hash import git_blob_id
 from passdown.core.ids import parse_event_file_name
-from passdown.core.merge.archive_runs import RunChoice, RunRules, TrackedEvent, choose_files
+from passdown.core.merge.archive_runs import COPY_DAYS, RunChoice, RunRules, TrackedEvent, choose_files
 from passdown.core.merge.event_facts import EventFacts, parse_event_facts
 from passdown.core.merge.rollups import RollupMember, is_rollup, name_rollup, render_rollups
 from passdown.core.times import parse_instant
@@ -49,6 +49,7 @@ class RunPlan:
     interrupted: Annotated[tuple[str, ...], "Files that are gone, but not in the last commit."]
     committed: Annotated[Mapping[str, str], "The files of events in the last commit."]
     only_own: Annotated[bool, "Whether only files of this clone's own sessions are removed."]
+    folders: Annotated[tuple[str, ...], "The folders that were searched."]
 
     @property
     def is_empty(self) -> bool:
@@ -74,6 +75,11 @@ class RunResult:
 
 
 def _plan_run(workspace: Workspace, writer: ArchiveWriter, most: int | None) -> RunPlan:
+    """Plan what is due, or the first `most` files of it.
+
+    Only the first folders are searched for a few files, unless a run was interrupted, which can have left
+    files of any day, or all files count.
+    """
     events = workspace.settings.events
     rules = RunRules(
         today=workspace.clock.now().date(),
@@ -81,22 +87,95 @@ def _plan_run(workspace: Workspace, writer: ArchiveWriter, most: int | None) -> 
         is_early=events.archiver is Archiver.JOB,
         most=most,
     )
-    return _plan(workspace, writer, lambda files: choose_files(files, rules))
+
+    def choose(files: Sequence[TrackedEvent]) -> RunChoice:
+        return choose_files(files, rules)
+
+    if most is not None and not rules.is_early and not ARCHIVING.is_put(workspace):
+        few = _plan(workspace, writer, choose, _find_oldest(workspace, rules, most))
+        if not few.is_empty and _is_searched(workspace, few):
+            return few
+    return _plan(workspace, writer, choose, _find_all(workspace))
 
 
 def _plan_cleaning(workspace: Workspace, writer: ArchiveWriter, before: date) -> RunPlan:
     def choose(files: Sequence[TrackedEvent]) -> RunChoice:
         return RunChoice((), tuple(one for one in sorted(files) if one.is_copy and one.day < before))
 
-    return _plan(workspace, writer, choose)
+    return _plan(workspace, writer, choose, _find_all(workspace))
+
+
+class _FoundFiles(NamedTuple):
+    """The files of events in some folders: in the last commit with their ids, and on disk."""
+
+    folders: tuple[str, ...]
+    committed: Mapping[str, str]
+    there: set[str]
+
+
+def _find_all(workspace: Workspace) -> _FoundFiles:
+    paths = workspace.settings.paths
+    folders = (paths.events, paths.event_archive)
+    there = {
+        *_list_single(workspace, workspace.log.folders({})),
+        *workspace.documents.list(paths.event_archive),
+    }
+    return _FoundFiles(folders, workspace.repository.listing(*folders), there)
+
+
+def _find_oldest(workspace: Workspace, rules: RunRules, most: int) -> _FoundFiles:
+    """Search only the folders of the oldest files, so that the time does not grow with the others.
+
+    These are the folders of the first single files and of the first copies that the archive keeps no longer,
+    each with those of the rollups and copies of its days.
+    """
+    paths = workspace.settings.paths
+    single = workspace.index.oldest_single(most)
+    named = (parse_event_file_name(one.rpartition("/")[2]) for one in single)
+    days = {one.at.date().isoformat() for one in named if one} | {*_list_old_copies(workspace, rules, most)}
+    places = sorted({*days, *(one.rpartition("/")[0] for one in single)})
+    copies = [f"{paths.event_archive}/{day}" for day in sorted(days)]
+    folders = (*("/".join(filter(None, (paths.events, place))) for place in places), *copies)
+    there = {
+        *_list_single(workspace, places),
+        *(path for one in copies for path in workspace.documents.list(one)),
+    }
+    entries = workspace.tracking.entries(folders)
+    return _FoundFiles(folders, {path: name for path, name in entries.items() if path[-1] != "/"}, there)
+
+
+def _list_old_copies(workspace: Workspace, rules: RunRules, most: int) -> Iterator[str]:
+    """Yield the first days of copies that the archive keeps no longer, until they hold enough."""
+    archive, found = workspace.settings.paths.event_archive, 0
+    for day in workspace.documents.folders(archive):
+        at = parse_instant(day)
+        if found < most and at and at.date() < rules.today - timedelta(days=COPY_DAYS):
+            found += sum(1 for _ in workspace.documents.list(f"{archive}/{day}"))
+            yield day
+
+
+def _is_searched(workspace: Workspace, plan: RunPlan) -> bool:
+    """Return whether the days of all chosen events were searched: a file's name can have another date."""
+    days = [_read_event_day(workspace, one.path) for one in (*plan.choice.moved, *plan.choice.removed)]
+    return {f"{workspace.settings.paths.events}/{day}" for day in days if day} <= {*plan.folders}
+
+
+def _read_event_day(workspace: Workspace, path: str) -> str:
+    """Return the day of an event by its content; empty if it cannot be read."""
+    try:
+        source = parse_event_facts(workspace.documents.read(path), path.rpartition("/")[2])
+    except StorageError:
+        return ""
+    return source.rank.at.date().isoformat() if source else ""
 
 
 def _plan(
-    workspace: Workspace, writer: ArchiveWriter, choose: Callable[[Sequence[TrackedEvent]], RunChoice]
+    workspace: Workspace,
+    writer: ArchiveWriter,
+    choose: Callable[[Sequence[TrackedEvent]], RunChoice],
+    found: _FoundFiles,
 ) -> RunPlan:
-    paths = workspace.settings.paths
-    committed = workspace.repository.listing(paths.events, paths.event_archive)
-    there = {*_list_single(workspace), *workspace.documents.list(paths.event_archive)}
+    committed, there = found.committed, found.there
     tracked = [one for path in committed if (one := _track(workspace, path))]
     new = [one for path in there - committed.keys() if (one := _track(workspace, path))]
     choice = choose([one for one in tracked if one.path in there])
@@ -109,12 +188,13 @@ def _plan(
         interrupted=tuple(one.path for one in tracked if one.path not in there),
         committed=committed,
         only_own=writer.only_own,
+        folders=found.folders,
     )
 
 
-def _list_single(workspace: Workspace) -> Iterator[str]:
+def _list_single(workspace: Workspace, folders: Iterable[str]) -> Iterator[str]:
     events = workspace.settings.paths.events
-    for folder in workspace.log.folders({}):
+    for folder in folders:
         for name in workspace.log.files(folder):
             yield "/".join(filter(None, (events, folder, name)))
 
@@ -158,9 +238,7 @@ class _Run:
         self.workspace = workspace
         self.plan = plan
         self.kept: list[ArchiveProblem] = []
-        self.staged = workspace.archive_branch.staged_in(
-            workspace.settings.paths.events, workspace.settings.paths.event_archive
-        )
+        self.staged = workspace.archive_branch.staged_in(*plan.folders)
         self.own = find_own_sessions(workspace) if plan.only_own else frozenset[str]()
         self.rollups: dict[str, Sequence[CheckedRollup]] = {}
 

@@ -1,6 +1,7 @@
 """Commit our own files if the settings allow it, and find those that are not committed."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -9,6 +10,7 @@ from typing import Annotated, Final
 from passdown import layout
 from passdown.core.formats.events import Event, parse_event
 from passdown.core.formats.view_footer import ViewOwner, find_view_owner
+from passdown.core.json_text import dump
 from passdown.core.sessions.commit_subjects import describe_events
 from passdown.core.times import parse_instant, render_millis
 from passdown.errors import FormatError, StorageError
@@ -17,7 +19,7 @@ from passdown.ports.documents import Documents
 from passdown.ports.repository import Committed, Repository, Skipped, SkipReason
 from passdown.records import record
 from passdown.services.log.views import REGENERATE, has_merged_view, view_place
-from passdown.services.workspace.local_files import Mark, read_small
+from passdown.services.workspace.local_files import Mark, ignore_folder, read_if_there, read_small
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME, CommitSettings, Paths, Settings
 
@@ -28,6 +30,9 @@ LAST_CHECKPOINT: Final = layout.LAST_CHECKPOINT
 
 _MOST_READ: Final = 50
 """How many events are read to say in the subject of their commit what they state."""
+_SETTLED: Final = 2.0
+"""The time stamps of folders can be this coarse: a folder that has just changed may change unnoticed."""
+_BILLION: Final = 1_000_000_000
 
 
 class CommitTrigger(StrEnum):
@@ -196,9 +201,11 @@ def _count(number: int, noun: str) -> str:
 
 # --- our files that are not committed -----------------------------------------------------------------
 #
-# A command lists our folders and compares them with the last commit. A hook has no time to walk the tree
-# (C131): the index knows which files of the log it has read and not yet found in a commit, and git is asked
-# only about these. Files of this clone are always among them: an event enters the index as it is written.
+# A command lists our folders and compares them with the last commit. A folder that held nothing new is not
+# listed again, and git is not asked about its files, until it changes on disk or in the last commit. A hook
+# has no time for more (C131): the index knows which files of the log it has read and not yet found in a
+# commit, and git is asked only about these. Files of this clone are always among them: an event enters the
+# index as it is written.
 
 
 def list_uncommitted(workspace: Workspace, *, is_indexed: bool = True) -> Sequence[str]:
@@ -207,22 +214,78 @@ def list_uncommitted(workspace: Workspace, *, is_indexed: bool = True) -> Sequen
     A file that is gone is never among them: only an archive run commits that (C127), or the user. A hook
     checks all files only if the index could not be updated.
     """
-    return _list_events(workspace) if workspace.is_hook and is_indexed else _list_all(workspace)
+    ours = workspace.settings.paths
+    if workspace.is_hook and is_indexed:
+        return sorted({*_list_events(workspace), *_list_added(workspace, (ours.archive,))})
+    return _list_added(workspace, (ours.events, ours.event_archive, ours.archive))
 
 
 def _list_events(workspace: Workspace) -> Sequence[str]:
-    """Return the indexed events and the records that the last commit lacks."""
-    ours, index = workspace.settings.paths, workspace.index
-    paths = {f"{ours.events}/{path}": path for path in index.uncommitted()}
-    records = [*workspace.documents.list(ours.archive)]
-    committed = workspace.tracking.committed_among([*paths, *records])
+    """Return the indexed events that the last commit lacks."""
+    events, index = workspace.settings.paths.events, workspace.index
+    paths = {f"{events}/{path}": path for path in index.uncommitted()}
+    if not paths:
+        return ()
+    committed = workspace.tracking.committed_among([*paths])
     index.note_committed([path for full, path in paths.items() if full in committed])
-    return sorted({*paths, *records} - committed)
+    return sorted(paths.keys() - committed)
 
 
-def _list_all(workspace: Workspace) -> Sequence[str]:
-    ours = workspace.settings.paths
-    folders = (ours.events, ours.event_archive, ours.archive)
-    committed = workspace.repository.listing(*folders)
-    there = (path for folder in folders for path in workspace.documents.list(folder))
-    return sorted(path for path in there if path not in committed)
+def _list_added(workspace: Workspace, tops: Sequence[str]) -> Sequence[str]:
+    """Return the files below some folders that the last commit lacks."""
+    head = workspace.repository.last_commit()
+    entries = workspace.tracking.entries(tops)
+    states = {path: state for top in tops for path, state in _find_states(workspace, top, entries)}
+    known = _read_known(workspace)
+    same = {path for path, state in states.items() if state and known.get(path) == state}
+    there = [path for top in tops for path in workspace.documents.list(top, apart_from=same)]
+    unclear = [path for path in there if path not in entries]
+    added = {*unclear} - workspace.tracking.committed_among(unclear) if unclear else set[str]()
+    if head and workspace.repository.last_commit() == head:
+        kept = {path: state for path, state in known.items() if path.rpartition("/")[0] not in tops}
+        changed = [path for path, state in states.items() if state and path not in same]
+        found = same.union(_choose_complete(workspace, changed, added))
+        _remember(workspace, known, {**kept, **{path: states[path] for path in sorted(found)}})
+    return sorted(added)
+
+
+def _find_states(workspace: Workspace, top: str, entries: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the folders in one of ours, each with a text that changes with it, on disk or in the last commit.
+
+    The text is empty if the last commit lacks the folder, or if its next change may go unnoticed.
+    """
+    settled = int((workspace.clock.now().timestamp() - _SETTLED) * _BILLION)
+    for name, mark in workspace.documents.folders(top).items():
+        path = f"{top}/{name}"
+        tree = entries.get(f"{path}/", "")
+        yield path, f"{mark} {tree}" if tree and mark < settled else ""
+
+
+def _choose_complete(workspace: Workspace, folders: Sequence[str], added: set[str]) -> Iterator[str]:
+    """Yield the folders without added files; a change in a folder further below would go unnoticed."""
+    lacking = {path.rpartition("/")[0] for path in added}
+    for folder in folders:
+        if folder not in lacking and not workspace.documents.folders(folder):
+            yield folder
+
+
+def _read_known(workspace: Workspace) -> Mapping[str, str]:
+    """Return the folders that held nothing new, with their texts from that time; it may be lost."""
+    try:
+        known: object = json.loads(read_if_there(workspace.documents, _place(workspace)) or b"{}")
+    except (StorageError, ValueError):
+        return {}
+    return {path: f"{state}" for path, state in known.items()} if isinstance(known, dict) else {}
+
+
+def _remember(workspace: Workspace, known: Mapping[str, str], found: Mapping[str, str]) -> None:
+    if found == known:
+        return
+    # If it cannot be stored, the folders are listed again.
+    with suppress(StorageError):
+        ignore_folder(workspace.documents, workspace.settings.paths.runtime)
+        workspace.documents.replace(_place(workspace), dump(found).encode(), local=True, durable=False)
+
+
+def _place(workspace: Workspace) -> str:
+    return f"{workspace.settings.paths.runtime}/{layout.COMMITTED_FOLDERS}"

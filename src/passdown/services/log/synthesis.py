@@ -279,5 +279,5 @@ def is_uncommitted(workspace: Workspace, place: ViewLocation) -> bool:
     if list_uncommitted(workspace):
         return True
     there = read_view(workspace.documents, place.path) if place.is_tracked else None
-    known = workspace.repository.listing(place.path.rpartition("/")[0]).get(place.path, "")
+    known = workspace.tracking.entries([place.path.rpartition("/")[0]]).get(place.path, "")
     return there is not None and git_blob_id(there, like=known) != known

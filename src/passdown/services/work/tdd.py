@@ -69,7 +69,7 @@ def choose_cycle(
             account = _journal(workspace, account, NewFact(FactKind.TDD, chosen, account.task))
     if not (account.track or account.task):
         return account, ""
-    paths = islice(workspace.documents.list("", without=_list_own(workspace)), _MOST_FILES)
+    paths = islice(workspace.documents.list("", apart_from=_list_own(workspace)), _MOST_FILES)
     reason = find_skip(account, default=workspace.settings.tdd.default, title=title, paths=paths)
     said = say_skip(account, reason) if reason else None
     if said is None:

@@ -10,7 +10,7 @@ import pytest
 
 from passdown.core.merge.event_facts import EventFacts, parse_event_facts
 from passdown.ports.event_log import FileMark
-from passdown.ports.index import EVERY, EventFile, EventFilter, Index, LiveEvents, LogChange
+from passdown.ports.index import EVERY, EventFile, EventFilter, Index, LiveEvents, LogChange, SingleFiles
 
 _MARK = FileMark(1, 2, 3)
 _AGENTS = ("ada", "ada-1f3a", "adam", "bob")
@@ -84,6 +84,22 @@ class ListedEventsConformance(ABC):
         assert listed.live(1) == LiveEvents(1, "2026-01-11")
         _apply(listed, EventFile("", "2026-01-12T13.md", _MARK, (), 1))
         assert listed.live(5) == LiveEvents(3, "")
+
+    def test_the_oldest_single_files_are_those_with_the_first_names(self, listed: Index) -> None:
+        """Files whose names do not start with a date do not count."""
+        assert (listed.single_files(), listed.oldest_single(2)) == (SingleFiles(), [])
+        days = ("2026-01-12", "2026-01-10", "2026-01-11")
+        places = [
+            *((day, f"{day}T13.md") for day in days),
+            ("", "2026-01-11T12.md"),
+            ("", "12.md"),
+            ("", "a.md"),
+        ]
+        _apply(listed, *(EventFile(folder, name, _MARK, (), 1) for folder, name in places))
+
+        assert listed.single_files() == SingleFiles(4, "2026-01-10T13.md")
+        assert listed.oldest_single(2) == ["2026-01-10/2026-01-10T13.md", "2026-01-11T12.md"]
+        assert len(listed.oldest_single(9)) == 4
 
 
 def _event(number: int, agent: str, branch: str, kind: str) -> EventFacts:

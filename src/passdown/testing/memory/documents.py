@@ -3,6 +3,7 @@
 import posixpath
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
+from zlib import crc32
 
 from passdown.errors import StorageError
 
@@ -29,14 +30,14 @@ class MemoryDocuments:
             raise StorageError(f"{path}: no such file", hint="Check the name.")
         return found
 
-    def list(self, folder: str, *, without: Collection[str] = ()) -> Iterator[str]:
+    def list(self, folder: str, *, apart_from: Collection[str] = ()) -> Iterator[str]:
         """List the files below a folder, sorted by path."""
         place = _locate(folder)
         if place in self._files:
             raise StorageError(f"could not read {folder}: it is not a folder", hint="Name a folder.")
         start = f"{place}/" if place else ""
-        left_out = tuple(f"{one}/" for one in without if f"{one}/" != start)
-        below = [name for name in self._files if name.startswith(start) and not name.startswith(left_out)]
+        apart = tuple(f"{_locate(one)}/" for one in apart_from if _locate(one) != place)
+        below = [name for name in self._files if name.startswith(start) and not name.startswith(apart)]
         return iter(sorted(name for name in below if not SKIPPED & {*name.removeprefix(start).split("/")}))
 
     def replace(
@@ -82,12 +83,16 @@ class MemoryDocuments:
         del self._files[place]
         return True
 
-    def folders(self, folder: str) -> Sequence[str]:
-        """Return the names of the folders directly in a folder."""
+    def folders(self, folder: str) -> Mapping[str, int]:
+        """Return the folders directly in a folder; their marks are made from the names in them."""
         place = _locate(folder)
         start = f"{place}/" if place else ""
-        below = (name.removeprefix(start).partition("/") for name in self._files if name.startswith(start))
-        return sorted({name for name, slash, _ in below if slash})
+        found: dict[str, set[str]] = {}
+        for path in sorted(self._files):
+            name, slash, rest = path.removeprefix(start).partition("/")
+            if path.startswith(start) and slash:
+                found.setdefault(name, set()).add(rest.partition("/")[0])
+        return {name: crc32("/".join(sorted(names)).encode()) for name, names in sorted(found.items())}
 
     def exists(self, path: str) -> bool:
         """Return whether the path is a file or folder."""

@@ -71,6 +71,17 @@ class MemoryRepository:
         """Return those of some paths that are files in the last commit."""
         return frozenset(self._files()).intersection(paths)
 
+    def entries(self, folders: Sequence[str]) -> Mapping[str, str]:
+        """Return what the last commit has directly in some folders; folders get an id of what they hold."""
+        found: dict[str, str] = {}
+        for folder in folders:
+            for path, name in sorted(self.listing(folder).items()):
+                start = f"{folder}/" if folder else ""
+                first, slash, rest = path.removeprefix(start).partition("/")
+                place = f"{start}{first}{slash}"
+                found[place] = git_blob_id(f"{found.get(place)} {rest} {name}".encode()) if slash else name
+        return found
+
     def is_ignored(self, path: str) -> bool:
         """Return whether a path is ignored."""
         is_named = any(path == one or path.startswith(f"{one}/") for one in self._ignored)
