@@ -473,7 +473,7 @@ def test_a_long_text_is_cut_and_names_the_command_that_shows_it() -> None:
 
     brief = pack(BriefInput(tables={FactKind.CONSTRAINT: table(long)}))
 
-    assert f"({'z' * 40}…, 2 h, cut: `passdown event show {'f' * 16}`) > {'y' * 300}…\n" in brief.body
+    assert f"({'z' * 40}…, 2 h, cut: `passdown log show {'f' * 16}`) > {'y' * 300}…\n" in brief.body
 
 
 def test_a_name_of_40_characters_is_shown_whole() -> None:

@@ -30,8 +30,9 @@ class Index:
         self._paths = paths
         self.asked = 0
 
-    def names(self) -> None:
+    def names(self, start: str = "") -> None:
         """Know no names."""
+        del start
 
     def committed_among(self, paths: Sequence[str]) -> frozenset[str]:
         """Know no commit."""

@@ -134,7 +134,7 @@ def test_an_event_dated_2999_hides_nothing_that_is_stated_by_who_has_read_it(
 
     certified = one("certify")
     assert certified.code == 1
-    assert f"event {event.id} of evil, dated 2999-01-01T00:00:00Z; `passdown event retract" in certified.out
+    assert f"event {event.id} of evil, dated 2999-01-01T00:00:00Z; `passdown log retract" in certified.out
     brief = one("brief").out
     assert "> db: SQLite\n" in brief
     assert f"(evil, {event.id}, 2999-01-01) > db: None\n" in brief

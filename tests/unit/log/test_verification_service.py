@@ -181,7 +181,7 @@ def test_events_that_nobody_can_name_are_counted(bench: Bench) -> None:
     [
         ("Plain", "Edited", ViewState.EDITED, False),
         ("_synthesized", "synthesized", ViewState.FOREIGN, False),
-        ("renderer: 5", "renderer: 9", ViewState.OTHER_RENDERER, True),
+        ("renderer: 6", "renderer: 9", ViewState.OTHER_RENDERER, True),
         ("event_count: 3", "event_count: 4", ViewState.OUTDATED, False),
         ("event_count: 3", "event_count: x", ViewState.OUTDATED, False),
     ],

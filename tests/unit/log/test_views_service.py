@@ -54,7 +54,7 @@ def test_a_view_is_judged_against_the_events(bench: Bench) -> None:
     assert judge(text) is ViewState.CURRENT
     assert judge(text.replace("\n", "\r\n")) is ViewState.OUTDATED
     assert judge(text.replace("Create", "Destroy")) is ViewState.EDITED
-    assert judge(text.replace("renderer: 5", "renderer: 9")) is ViewState.OTHER_RENDERER
+    assert judge(text.replace("renderer: 6", "renderer: 9")) is ViewState.OTHER_RENDERER
     assert judge("# Mine\n") is ViewState.FOREIGN
     put_event(bench.folder, "2026-01-10T14:03:52Z", now="Write tests")
     update_index(bench.checkout.log, index)

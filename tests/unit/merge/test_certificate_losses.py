@@ -134,7 +134,7 @@ def test_a_fact_is_hidden_from_its_own_instant_to_that_of_the_event_that_is_date
 
     assert [(one.text, one.how) for one in hidden] == [("old", FactStatus.HIDDEN)][: int(is_hidden)]
     assert all(
-        one.where == "event e2 of amber, dated 2026-01-10T05:00:00Z; `passdown event retract e2` undoes it"
+        one.where == "event e2 of amber, dated 2026-01-10T05:00:00Z; `passdown log retract e2` undoes it"
         for one in hidden
     )
 

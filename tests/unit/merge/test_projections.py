@@ -124,7 +124,7 @@ def test_a_long_text_is_cut_and_names_the_command_that_shows_it_whole() -> None:
 
     view = make_view(digest_of(text))
 
-    command = f"… `passdown event show {read(text).rank.hash[:16]}`"
+    command = f"… `passdown log show {read(text).rank.hash[:16]}`"
     assert view.this_session == ("x" * MAX_TEXT + command,)
     assert view.goal == "y" * MAX_TEXT
     assert view.now == "é" * 299 + "🙂" + command

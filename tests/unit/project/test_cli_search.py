@@ -85,7 +85,7 @@ def test_what_is_found_is_shown_with_where_and_how_to_see_all(command: Caller, p
         f"2026-01-10 13:03Z  event  {event.id}  toast",
     ]
     assert "    passdown handoff show 2026-01-09-08-00-manual" in shown
-    assert f"    passdown event show {event.id}" in shown
+    assert f"    passdown log show {event.id}" in shown
     assert "    10: now: Write the parser" in shown
     assert any(line.startswith("    8: The parser is slow; The") for line in shown)
     assert all(len(line) <= 80 for line in shown)
@@ -124,7 +124,7 @@ def test_json_says_the_same(command: Caller, project: Project) -> None:
         "line": 10,
         "text": "now: Write the parser",
         "words": ["parser"],
-        "command": f"passdown event show {event.id}",
+        "command": f"passdown log show {event.id}",
     }
     assert (project.folder / match["path"]).is_file()
     assert (answer["total"], answer["is_least"]) == (1, False)

@@ -67,7 +67,7 @@ def test_the_view_says_how_it_is_wrong(state: str, said: str) -> None:
 
 def test_commands_in_hints_can_be_pasted() -> None:
     assert "`git rm -r --cached -- 'my state'`" in findings.tracked("my state", ["my state/x"]).hint
-    assert "`passdown event retract 'x; y'`" in findings.future_event("x; y", NOON).hint
+    assert "`passdown log retract 'x; y'`" in findings.future_event("x; y", NOON).hint
     assert "'it'\\''s/x'`" in findings.ignored(["it's"], "it's/x").hint
     assert "'a b/x.md'`" in findings.ignored(["a b"], "a b/x.md").hint
 

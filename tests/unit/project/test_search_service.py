@@ -115,7 +115,7 @@ def test_an_event_is_found_with_all_that_is_known_of_it(desk: Desk) -> None:
     assert (match.kind, match.name, match.agent) == (DocumentKind.EVENT, "ev-1", "toast")
     assert match.path == "thoughts/shared/handoffs/events/a.md"
     assert match.at == datetime(2026, 1, 10, 13, tzinfo=UTC)
-    assert match.command == "passdown event show ev-1"
+    assert match.command == "passdown log show ev-1"
     assert match.snippet == Snippet(7, 'now: "Write the parser"', ("parser",))
     assert not match.is_retracted
 
@@ -390,7 +390,7 @@ def test_a_name_is_never_more_than_a_word_of_the_command(desk: Desk) -> None:
 
     found = {match.name: match.command for match in desk.ask("alpha").matches}
     assert found == {
-        "$(touch x)": f"passdown event show {source.rank.hash[:16]}",
+        "$(touch x)": f"passdown log show {source.rank.hash[:16]}",
         "; rm -rf x": f"passdown handoff show '{ARCHIVE}/; rm -rf x.md'",
         "-h": f"passdown handoff show {ARCHIVE}/-h.md",
     }

@@ -136,7 +136,7 @@ def test_empty_files_are_no_events_and_stay_where_they_are(command: Caller, proj
     assert all((project.folder / path).exists() for path in empty)
     footer = parse_view(view_of(project)).footer
     assert footer is not None
-    assert (footer.event_count, footer.skipped, footer.renderer) == (1, 7, 5)
+    assert (footer.event_count, footer.skipped, footer.renderer) == (1, 7, 6)
     assert "birch" not in command("log").out
     verified = command("view", "verify")
     assert f"{empty[1]}: skipped: is empty: it has neither front matter nor facts\n" in verified.out
@@ -168,7 +168,7 @@ def test_an_event_far_in_the_future_is_named_with_the_way_to_retract_it(
     assert first == (
         f"passdown: event {event.id} is dated 2999-01-01 00:00Z, far in the future; it overrides others"
     )
-    assert hint == f"  hint: if its clock was wrong, run `passdown event retract {event.id}`"
+    assert hint == f"  hint: if its clock was wrong, run `passdown log retract {event.id}`"
     assert last == "passdown: 2 more events are dated far in the future"
 
 
@@ -316,7 +316,7 @@ def test_a_check_fails_when_the_view_is_not_what_the_events_make(command: Caller
 def test_a_check_says_when_another_version_made_the_view(command: Caller, project: Project) -> None:
     put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
     command("synthesize")
-    put(project.folder, VIEW, view_of(project).replace("renderer: 5", "renderer: 9"))
+    put(project.folder, VIEW, view_of(project).replace("renderer: 6", "renderer: 9"))
 
     done = command("synthesize", "--check")
 

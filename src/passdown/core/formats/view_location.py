@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from passdown.records import record
 
-RENDERER: Final = 5
+RENDERER: Final = 6
 """The version of the view's renderer; another version may write the same events differently."""
 
 

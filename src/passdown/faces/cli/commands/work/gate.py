@@ -48,7 +48,7 @@ def _list(session: str, *, as_json: bool) -> None:
 
 
 def _say_gates(found: actions.GateList) -> None:
-    output.say(f"track: {found.track}")
+    output.say(f"track: {found.track or 'none'}")
     for one in found.gates:
         notes = f"due: {one.due}" if one.due else one.notes or ""
         # an icon has another width in each terminal
