@@ -92,7 +92,8 @@ def _make_session(one: Question, source: random.Random) -> str:
     first, second, third, fourth = source.sample(_WORK, 4)
     return (
         f"---\nsession_id: s-{one.session:012x}\n---\n\n# Session Handoff\n\n## Completed\n\n- {first}.\n"
-        f"- {second}.\n\n## {one.kind.title()}\n\n- {one.answer}.\n\n## Next Steps\n\n- {third}.\n- {fourth}.\n"
+        f"- {second}.\n\n## {one.kind.title()}\n\n- {one.answer}.\n\n"
+        f"## Next Steps\n\n- {third}.\n- {fourth}.\n"
     )
 
 

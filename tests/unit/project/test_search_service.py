@@ -1,6 +1,6 @@
 """Searching a project: what is new is read once, what changes each time, and the answer says where."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,14 +9,15 @@ import pytest
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import parse_event_facts
 from passdown.core.merge.rollups import RollupMember, render_rollup
-from passdown.core.project.search_query import DocumentKind, SearchTerm, Snippet
+from passdown.core.project.ranking import RANKED
+from passdown.core.project.search_query import DocumentKind, SearchQuery, Snippet
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.memory.search import MemorySearch
 from passdown.engines.sqlite.search_index import SqliteSearch, open_search
 from passdown.errors import StorageError, UsageError
 from passdown.ports import search as ports
 from passdown.ports.event_log import FileMark
-from passdown.ports.search import RANKED, Hits, SearchFilter, SearchIndex
+from passdown.ports.search import Hits, SearchFilter, SearchIndex
 from passdown.records import field, record, replace
 from passdown.services.project import search as service
 from passdown.services.project.search import SearchRequest, SearchResults, SearchScope, search
@@ -406,7 +407,8 @@ def test_a_query_without_a_word_is_refused(desk: Desk, text: str) -> None:
 def test_a_query_of_too_many_words_is_refused(desk: Desk) -> None:
     desk.event(now="alpha")
     most = " ".join(f"n{number}" for number in range(63))
-    assert desk.ask(f"{most} alpha").total == 0
+    (match,) = desk.ask(f"{most} alpha").matches
+    assert match.is_weak
 
     with pytest.raises(UsageError, match="too many words"):
         desk.ask(".".join(f"n{number}" for number in range(65)))
@@ -423,9 +425,9 @@ def test_more_than_can_be_ranked_is_said_to_be_a_least_number(desk: Desk) -> Non
     class Many(MemorySearch):
         """An index that knows of as many as are ranked."""
 
-        def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
+        def find(self, query: SearchQuery, wanted: SearchFilter, limit: int) -> Hits:
             """Find what there is, and say that there is more."""
-            return super().find(terms, wanted, limit)._replace(total=RANKED)
+            return super().find(query, wanted, limit)._replace(total=RANKED, is_least=True)
 
     desk.event(now="alpha")
     answer = replace(desk, index=Many()).ask("alpha", limit=5)

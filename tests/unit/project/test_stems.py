@@ -13,13 +13,12 @@ from passdown.core.project.stems import STOP_WORDS, find_stem, stem
 
 ROOT = Path(__file__).parents[3]
 LIBRARY = snowballstemmer.stemmer("english")
-ENDINGS = tuple(
-    re.findall(
-        r"\w+",
-        "s es ed ing ly edly ingly eed eedly ies ied ization ational fulness ousness iveness tional biliti lessli"
-        " entli ation alism aliti ousli iviti fulli ogist enci anci abli izer ator alli bli ogi li ative icate"
-        " iciti alize ical ness ful ement ment ent ion al er ic ll e y ying tion gy ss us at bl iz tt gg",
-    )
+ENDINGS = re.findall(
+    "[a-z]+",
+    "s es ed ing ly edly ingly eed eedly ies ied ization ational fulness ousness iveness tional"
+    " biliti lessli entli ation alism aliti ousli iviti fulli ogist enci anci abli izer ator alli bli"
+    " ogi li ative icate iciti alize ical ness ful ement ment ent ion al er ic ll e y ying tion gy ss"
+    " us at bl iz tt gg",
 )
 
 

@@ -14,15 +14,15 @@ REMEMBERED: Final = 65_536
 """How many stems are kept, so that a word that occurs often is stemmed once."""
 
 _STOP_WORDS: Final = (
-    "a about after again all also am an and any are aren as at be because been before being both but by can"
-    " could couldn did didn do does doesn doing don done each either else ever every few for from get gets"
-    " getting give given go goes going got had hadn has hasn have haven having he her here hers herself him"
-    " himself his how however i if in into is isn it its itself just let like ll may me might mine more most"
-    " much must my myself no nor not now of off on once one only onto or other our ours ourselves out over own"
-    " re s same shall she should shouldn so some somebody someone something such t than that the their theirs"
-    " them themselves then there these they thing things this those though through to too unto up upon us ve"
-    " very was wasn we were weren what whatever when where whether which while who whom whose why will with"
-    " without won would wouldn yes yet you your yours yourself m d"
+    "a about after again all also am an and any are aren as at be because been before being both but by"
+    " can could couldn did didn do does doesn doing don done each either else ever every few for from get"
+    " gets getting give given go goes going got had hadn has hasn have haven having he her here hers"
+    " herself him himself his how however i if in into is isn it its itself just let like ll may me might"
+    " mine more most much must my myself no nor not now of off on once one only onto or other our ours"
+    " ourselves out over own re s same shall she should shouldn so some somebody someone something such t"
+    " than that the their theirs them themselves then there these they thing things this those though"
+    " through to too unto up upon us ve very was wasn we were weren what whatever when where whether which"
+    " while who whom whose why will with without won would wouldn yes yet you your yours yourself m d"
 )
 STOP_WORDS: Final = frozenset(_STOP_WORDS.split())
 """Words that say how something is asked, not what about."""
