@@ -85,6 +85,8 @@ class Hit(NamedTuple):
     score: float = 0.0
     missing: tuple[str, ...] = ()
     """The words of the question that it lacks."""
+    share: float = 1.0
+    """The part of the question's weight that it holds."""
 
 
 class Hits(NamedTuple):

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -309,9 +310,15 @@ def test_outside_git_it_works_too(
 ) -> None:
     put_event(tmp_path, "2026-01-10T13:03:52Z", now="Write the parser")
 
-    done = Caller(monkeypatch, capsys, tmp_path)("search", "parser")
+    command = Caller(monkeypatch, capsys, tmp_path)
+    done = command("search", "parser")
     assert isinstance(done, Done)
     assert "Write the parser" in done.out
+    command("start")
+    command("note", "The kumquat server is slow")
+    (match,) = json.loads(command("search", "kumquat", "--json").out)["matches"]
+    assert "kumquat" in (tmp_path / match["path"]).read_text(encoding="utf-8")
+    assert match["command"] == f"cat {match['path']}"
 
 
 @pytest.mark.requirement("C133")
@@ -348,7 +355,7 @@ def test_weak_matches_are_shown_apart_and_counted(command: Caller, project: Proj
 
 
 @pytest.mark.requirement("C133")
-def test_private_notes_are_found_and_marked_as_local(command: Caller) -> None:
+def test_private_notes_are_found_and_marked_as_local(command: Caller, project: Project) -> None:
     command("start")
     command("note", "The kumquat server is slow")
 
@@ -357,6 +364,16 @@ def test_private_notes_are_found_and_marked_as_local(command: Caller) -> None:
 
     assert done.out.splitlines()[0].endswith("  (local)")
     assert "note: The kumquat server is slow" in done.out
+    assert (
+        "kumquat"
+        in subprocess.run(
+            ["/bin/sh", "-c", match["command"]],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=project.folder,
+        ).stdout
+    )
     assert (match["kind"], match["is_local"], match["why"]) == (
         "journal",
         True,

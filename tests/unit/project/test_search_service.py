@@ -185,6 +185,37 @@ def test_live_ledgers_come_first_and_are_read_each_time(desk: Desk) -> None:
     assert [match.kind for match in desk.ask("lexer").matches] == [DocumentKind.LEDGER]
 
 
+def test_prompts_are_found_in_the_journal_and_what_the_ledger_shows_only_there(desk: Desk) -> None:
+    account = desk.place.start()
+    desk.place.say(account, FactKind.NOW, "Write the parser")
+    desk.place.say(account, FactKind.NOTE, "The lexer is slow")
+
+    (match,) = desk.ask("lexers").matches
+    assert (match.kind, match.name, match.agent) == (DocumentKind.JOURNAL, account.session, account.agent)
+    assert (match.is_local, match.why) == (True, "all words, some in another form")
+    assert match.snippet.text == "note: The lexer is slow"
+    assert [one.kind for one in desk.ask("parser").matches] == [DocumentKind.LEDGER]
+    assert desk.ask("lexer", kinds=frozenset({DocumentKind.LEDGER})).matches == ()
+    assert len(desk.ask("lexer", kinds=frozenset({DocumentKind.JOURNAL})).matches) == 1
+
+
+def test_results_with_some_words_are_one_list_and_weak_ones_come_last(desk: Desk) -> None:
+    account = desk.place.start()
+    desk.place.say(account, FactKind.NOW, "Sing with giraffes")
+    desk.event(name="a.md", now="The giraffe is hungry", id="ev-1")
+    for number in range(9):
+        desk.event(name=f"{number}.md", now=f"hungry {number}", id=f"ev-h{number}")
+
+    answer = desk.ask("why do giraffes sing at the hungry telescope", limit=4)
+    assert [(one.kind, one.is_weak) for one in answer.matches[:2]] == [
+        (DocumentKind.LEDGER, False),
+        (DocumentKind.EVENT, False),
+    ]
+    assert answer.matches[0].why == "not hungry, telescope"
+    assert all(one.is_weak for one in answer.matches[2:])
+    assert (len(answer.matches), answer.total, answer.weak) == (4, 11, 9)
+
+
 def test_the_best_ledger_comes_first_then_the_newest(desk: Desk) -> None:
     def put(name: str, text: str, updated: str = "") -> None:
         head = f"---\nupdated: {updated}\nsession_id: s-{name}\n---\n" if updated else ""

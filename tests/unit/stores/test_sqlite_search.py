@@ -112,6 +112,41 @@ def test_a_file_of_another_version_is_emptied(path: Path) -> None:
         assert total(index) == 2
 
 
+@pytest.mark.requirement("C133")
+def test_an_index_without_stems_gets_them_without_reading_a_document(tmp_path: Path) -> None:
+    """Version 1 had the same words, but no stems, and no lengths of documents."""
+    path = tmp_path / "search.db"
+    texts = [f"session {'word ' * count}redis" for count in (1, 130, 20_000)]
+    with opened(path) as index:
+        for number, text in enumerate(texts):
+            apply(index, make_files(1, start=number, text=text), mark=None)
+        apply(index, make_files(1, start=9, text="keeping"))
+        expected = index.find(parse_query("the keeper keeps sessions of words"), SearchFilter(), 5)
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        "DROP TABLE occurrences; DROP TABLE forms; ALTER TABLE documents DROP COLUMN length;"
+        "ALTER TABLE counters DROP COLUMN length; PRAGMA user_version = 1"
+    )
+    connection.close()
+
+    with opened(path) as index:
+        assert index.find(parse_query("the keeper keeps sessions of words"), SearchFilter(), 5) == expected
+        assert expected.total == 4
+        apply(index, make_files(1, start=10, text="sessions"))
+        assert total(index, "session") == 4
+
+
+def test_two_who_open_an_index_without_stems_add_them_once(tmp_path: Path) -> None:
+    path = tmp_path / "search.db"
+    with opened(path) as index:
+        apply(index, make_files(3))
+        version = index._version
+        answers = iter([1, VERSION])
+        index._version = lambda: next(answers, version())  # type: ignore[method-assign]
+        index.prepare()
+        assert total(index) == 3
+
+
 def test_a_file_that_is_mostly_words_of_what_is_gone_is_emptied(tmp_path: Path) -> None:
     path = tmp_path / "search.db"
     with opened(path) as index:

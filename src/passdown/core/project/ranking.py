@@ -66,6 +66,8 @@ class Ranked(NamedTuple):
     rank: MatchRank
     score: float
     missing: tuple[str, ...] = ()
+    share: float = 1.0
+    """The part of the question's weight that it holds."""
 
 
 class Ranking(NamedTuple):
@@ -155,10 +157,11 @@ def rank_counts(
         part += weight if count.forms else 0
         if not count.forms and weight:
             missing.append(term.shown)
-    rank = MatchRank.SOME if part >= WEAK * weights.total else MatchRank.WEAK  # 4
     if is_whole:
         return Ranked(document, MatchRank.FORMS, _round(score))
-    return Ranked(document, rank, _round(score), tuple(missing))
+    share = _round(part / weights.total) if weights.total else 1.0
+    rank = MatchRank.SOME if share >= WEAK else MatchRank.WEAK  # 4
+    return Ranked(document, rank, _round(score), tuple(missing), share)
 
 
 def rank_text(query: SearchQuery, joined: str, stems: Mapping[str, int], weights: QuestionWeights) -> Ranked:
@@ -172,7 +175,7 @@ def rank_text(query: SearchQuery, joined: str, stems: Mapping[str, int], weights
     length = joined.count(" ") // 2
     ranked = rank_counts(0, counts, length, weights, is_whole=all(one.forms for one in counts))
     is_exact = all(count_term(term, joined) for term in query.terms)
-    return ranked._replace(rank=MatchRank.ALL, missing=()) if is_exact else ranked
+    return ranked._replace(rank=MatchRank.ALL, missing=(), share=1.0) if is_exact else ranked
 
 
 def _count_in(term: LooseTerm, joined: str, stems: Mapping[str, int]) -> TermCounts:

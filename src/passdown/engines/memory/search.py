@@ -41,6 +41,7 @@ class MemorySearch:
         self._folders: dict[tuple[DocumentKind, str], int] = {}
         self._files: dict[tuple[DocumentKind, str], dict[str, SearchFile]] = {}
         self._held: dict[tuple[DocumentKind, str], _Held] = {}
+        self._forms: dict[str, set[str]] = {}
         self._added = 0
 
     @contextmanager
@@ -70,6 +71,7 @@ class MemorySearch:
                     self._added += 1
                     kept, joined = document._replace(text=""), join_words(document.text)
                     self._held[kind, document.key] = _Held(self._added, kept, joined)
+                    self._add_forms(joined)
             texts = tuple(document._replace(text="") for document in found.documents)
             self._files.setdefault((kind, found.folder), {})[found.name] = found._replace(documents=texts)
         for folder, name in change.gone:
@@ -88,6 +90,12 @@ class MemorySearch:
         }
         self._held = {place: held for place, held in self._held.items() if place in there}
 
+    def _add_forms(self, joined: str) -> None:
+        """Note the stems of words that are not their own stems."""
+        for word in set(joined.split()):
+            if (its_stem := stem(word)) != word:
+                self._forms.setdefault(its_stem, set()).add(word)
+
     def close(self) -> None:
         """Do nothing: nothing was opened."""
 
@@ -95,7 +103,7 @@ class MemorySearch:
         if not query.terms:
             return Hits((), 0)
         places = {held.number: place for place, held in self._held.items()}
-        ranking = rank_documents(query, _HeldWords(self._held, wanted))
+        ranking = rank_documents(query, _HeldWords(self._held, self._forms, wanted))
         return Hits(
             best=tuple(self._show(*places[one.document], one) for one in ranking.found[:limit]),
             total=len(ranking.found),
@@ -127,25 +135,28 @@ class MemorySearch:
             rank=ranked.rank,
             score=ranked.score,
             missing=ranked.missing,
+            share=ranked.share,
         )
 
 
 class _HeldWords:
     """The words that are held, for ranking."""
 
-    def __init__(self, held: Mapping[tuple[DocumentKind, str], _Held], wanted: SearchFilter) -> None:
+    def __init__(
+        self,
+        held: Mapping[tuple[DocumentKind, str], _Held],
+        forms: Mapping[str, set[str]],
+        wanted: SearchFilter,
+    ) -> None:
         self._documents = {one.number: one for one in sorted(held.values(), key=lambda one: -one.number)}
         self._taken = {one.number for (kind, _), one in held.items() if _takes(wanted, kind, one.document)}
-        self._forms: dict[str, list[str]] = {}
-        for word in sorted(set().union(*(one.joined.split() for one in held.values()))):
-            if (its_stem := stem(word)) != word:
-                self._forms.setdefault(its_stem, []).append(word)
+        self._forms = forms
 
     def size(self) -> tuple[int, int]:
         return len(self._documents), sum(count_words(one.joined) for one in self._documents.values())
 
     def forms(self, stem: str) -> Sequence[str]:
-        return self._forms.get(stem, ())
+        return sorted(self._forms.get(stem, ()))
 
     def holding_all(self, terms: Sequence[SearchTerm]) -> Mapping[int, float]:
         counted = {

@@ -259,7 +259,11 @@ class _StoredWords:
     ) -> None:
         self._connection = connection
         self._queries = queries
-        self._wanted = wanted
+        self._filter = {
+            "kinds": "".join(f" {_KINDS.index(kind)} " for kind in wanted.kinds),
+            "since": _EVER if wanted.since is None else to_micros(wanted.since),
+            "agent": wanted.agent,
+        }
 
     def _ask(self, query: str, **values: object) -> sqlite3.Cursor:
         return self._connection.execute(self._queries[query], values)
@@ -272,14 +276,9 @@ class _StoredWords:
         return [word for (word,) in self._ask("forms_of_stem", stem=stem)]
 
     def holding_all(self, terms: Sequence[SearchTerm]) -> Mapping[int, float]:
-        wanted = {
-            "kinds": "".join(f" {_KINDS.index(kind)} " for kind in self._wanted.kinds),
-            "since": _EVER if self._wanted.since is None else to_micros(self._wanted.since),
-            "agent": self._wanted.agent,
-        }
         return {
             document: -score
-            for document, score in self._ask("find", match=render_match(terms), most=RANKED, **wanted)
+            for document, score in self._ask("find", match=render_match(terms), most=RANKED, **self._filter)
         }
 
     def holding_groups(self, groups: Sequence[Sequence[SearchTerm]]) -> Iterable[int]:
@@ -299,15 +298,8 @@ class _StoredWords:
         return found
 
     def candidates(self, documents: Iterable[int]) -> Mapping[int, Candidate]:
-        """Return those that pass the filter."""
-        kinds = {_KINDS.index(kind) for kind in self._wanted.kinds}
-        since = None if self._wanted.since is None else to_micros(self._wanted.since)
-        rows = self._ask("candidates", ids=json.dumps(list(documents)), agent=self._wanted.agent)
-        return {
-            document: Candidate(length, at)
-            for document, kind, length, at, is_of_agent in rows
-            if (not kinds or kind in kinds) and (since is None or at >= since) and is_of_agent
-        }
+        rows = self._ask("candidates", ids=json.dumps(list(documents)), **self._filter)
+        return {document: Candidate(length, at) for document, length, at in rows}
 
 
 def _read_size(size: bytes) -> int:
@@ -332,4 +324,5 @@ def _make_hit(row: tuple[int, bytes, str, int, str, int, str, str], ranked: Rank
         rank=ranked.rank,
         score=ranked.score,
         missing=ranked.missing,
+        share=ranked.share,
     )

@@ -117,11 +117,13 @@ FROM (
 JOIN documents ON documents.id = held.document;
 
 -- name: candidates
-SELECT documents.id, documents.kind, documents.length, documents.at,
-    :agent = '' OR documents.agent IN (
+SELECT documents.id, documents.length, documents.at
+FROM json_each(:ids) AS wanted CROSS JOIN documents ON documents.id = wanted.value
+WHERE (:kinds = '' OR instr(:kinds, ' ' || documents.kind || ' '))
+    AND documents.at >= :since
+    AND (:agent = '' OR documents.agent IN (
         SELECT id FROM agents WHERE name = :agent OR substr(name, 1, length(:agent) + 1) = :agent || '-'
-    )
-FROM json_each(:ids) AS wanted JOIN documents ON documents.id = wanted.value;
+    ));
 
 -- name: list_sizes
 SELECT documents.id, words_docsize.sz FROM documents JOIN words_docsize ON words_docsize.id = documents.id;

@@ -91,7 +91,8 @@ class SearchMatch:
     command: Annotated[str, "The command that shows all of it."]
     score: Annotated[float, "How well it matches, among those that hold as much of the question."]
     rank: Annotated[MatchRank, "How much of the question it holds."]
-    missing: Annotated[tuple[str, ...], "The words of the question that it lacks."] = ()
+    missing: Annotated[tuple[str, ...], "The words of the question that it lacks."]
+    share: Annotated[float, "The part of the question's weight that it holds."]
 
     @property
     def is_weak(self) -> bool:
@@ -300,6 +301,7 @@ def _show(
         score=hit.score,
         rank=hit.rank,
         missing=hit.missing,
+        share=hit.share,
     )
 
 
@@ -344,6 +346,7 @@ def _search_live(
             score=found.score,
             rank=found.rank,
             missing=found.missing,
+            share=found.share,
         )
         if _takes(asked.wanted, match):
             yield match
