@@ -70,7 +70,7 @@ class Ranked(NamedTuple):
     """The part of the question's weight that it holds."""
 
 
-class Ranking(NamedTuple):
+class RankedList(NamedTuple):
     """All documents that were found, best first."""
 
     found: tuple[Ranked, ...]
@@ -117,7 +117,7 @@ class WordIndex(Protocol):
         ...
 
 
-def rank_documents(query: SearchQuery, index: WordIndex) -> Ranking:
+def rank_documents(query: SearchQuery, index: WordIndex) -> RankedList:
     """Rank the documents that hold at least one word of a question.
 
     1. Those that hold all of its terms exactly come first, by BM25 over these terms.
@@ -142,7 +142,7 @@ def rank_documents(query: SearchQuery, index: WordIndex) -> Ranking:
         counts = [each.counts_in(one) for each in held]
         ranked.append(rank_counts(one, counts, known[one].length, weights, is_whole=one in whole))
     ranked.sort(key=lambda one: (one.rank, one.score, known[one.document].at, one.document), reverse=True)
-    return Ranking(tuple(ranked), weights, is_least=max(len(exact), len(whole)) >= RANKED)
+    return RankedList(tuple(ranked), weights, is_least=max(len(exact), len(whole)) >= RANKED)
 
 
 def rank_counts(

@@ -74,7 +74,7 @@ def _read_ledgers(workspace: Workspace) -> Iterator[tuple[tuple[str, str], LiveT
 
 
 def _read_journals(workspace: Workspace, shown: set[str]) -> Iterator[LiveText]:
-    """Yield the journals that were not put away, in words."""
+    """Yield what the live journals say, one document for each."""
     for account in read_accounts(workspace, Scope.LIVE):
         is_shown = account.is_published or account.label in shown
         if text := _render(account, _PRIVATE if is_shown else _PRIVATE + _STATED):
