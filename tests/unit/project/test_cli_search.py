@@ -362,8 +362,7 @@ def test_private_notes_are_found_and_marked_as_local(command: Caller, project: P
     done = command("search", "kumquats")
     (match,) = json.loads(command("search", "kumquats", "--json").out)["matches"]
 
-    assert done.out.splitlines()[0].endswith("  (local)")
-    assert "note: The kumquat server is slow" in done.out
+    assert done.out.splitlines()[1] == "    1: note: The kumquat server is slow  (local)"
     assert (
         "kumquat"
         in subprocess.run(

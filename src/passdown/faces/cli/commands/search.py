@@ -92,12 +92,13 @@ def _count_rest(answer: FoundDocuments, strong: int, weak: int) -> None:
 
 def _lines(match: FoundDocument) -> Sequence[str]:
     """Render a match on three lines: time, kind, name, agent; the matching line; the command to show it."""
-    behind = ("  (retracted)" if match.is_retracted else "") + ("  (local)" if match.is_local else "")
+    behind = "  (retracted)" if match.is_retracted else ""
+    local = "  (local)" if match.is_local else ""
     who = f"  {match.agent}" if match.agent else ""
     first = f"{minute(match.at)}  {match.kind.value}  {match.name}{who}"
     return (
         cut(first, width() - len(behind)) + behind,
-        " " * _INDENT + cut(f"{match.line}: {match.text}", width() - _INDENT),
+        " " * _INDENT + cut(f"{match.line}: {match.text}", width() - _INDENT - len(local)) + local,
         # A command is never cut: a part of it could do something else.
         " " * _INDENT + one_line(match.command),
     )
