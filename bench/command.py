@@ -1,7 +1,7 @@
 """Measure, and print a table of ratios with their trend against the recorded ones.
 
     bench/run [events] [logs] [commits] [start-up] [verbs] [hooks] [sessions] [coordination] [search]
-              [transcripts] [year] [--ci] [--json FILE] [--save] [--strict]
+              [questions] [transcripts] [year] [--ci] [--json FILE] [--save] [--strict]
 
 With --ci logs, commits, sessions, coordination, search and the year are smaller; .ci/nightly has all of it.
 Absolute times belong to the machine; the ratios compare with a floor that is measured in the same run. A busy
@@ -23,6 +23,7 @@ from bench.events import measure_events
 from bench.hooks import measure_hooks
 from bench.logs import measure_logs
 from bench.projects import CI_SIZE
+from bench.questions import measure_questions
 from bench.rows import Row, render_json, render_table
 from bench.search import CI_COUNT, measure_search
 from bench.sessions import measure_sessions
@@ -42,6 +43,7 @@ PARTS: Final[Mapping[str, Callable[[], list[Row]]]] = MappingProxyType(
         "sessions": measure_sessions,
         "coordination": measure_coordination,
         "search": measure_search,
+        "questions": measure_questions,
         "transcripts": measure_transcripts,
         "year": measure_year,
     }

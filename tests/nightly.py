@@ -112,6 +112,7 @@ _PARTS: Final = (
     _measure("start-up", 1, "what the start of a command loads"),
     _measure("hooks", 2, "hooks with 100,000 events"),
     _measure("search", 2, "search in a smaller corpus", "--ci"),
+    _measure("questions", 2, "questions that the search answers; LoCoMo's, if PASSDOWN_LOCOMO names them"),
     _measure("transcripts", 1, "reading transcripts of hosts"),
     _try_beads("1.3.0", 4),
     _try_beads("1.0.0", 6),
@@ -119,6 +120,7 @@ _PARTS: Final = (
     _prove(
         "million", 1, "1,000,000 items are merged and logged", "tests/proofs/merge/test_a_million_items.py"
     ),
+    _prove("search-lists", 4, "10,000 queries of two indexes", "tests/unit/stores/test_search_agreement.py"),
     _prove("offers", 4, "every order of an offer's steps", "tests/proofs/coordination/test_offer_states.py"),
     _prove("planted-bugs", 4, "bugs in the merge, 20 seeds each", "tests/proofs/merge/test_planted_bugs.py"),
     _prove("plans", 4, "160,000 hostile plans", "tests/proofs/work/test_hostile_plans.py"),

@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from passdown.core.project.search_query import DocumentKind, SearchTerm
+from passdown.core.project.ranking import MatchRank, QuestionWeights
+from passdown.core.project.search_query import DocumentKind, SearchQuery
 from passdown.ports.event_log import FileMark
-
-RANKED: Final = 5_000
-"""At most this many documents that hold all terms are counted and ranked, the last added ones."""
 
 
 class SearchSource(Protocol):
@@ -69,7 +67,7 @@ class SearchFilter(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """A document that holds all terms, and a file that contains it; the text itself is not stored.
+    """A document that was found, and a file that contains it; the text itself is not stored.
 
     `key` is the first 32 digits of the document's key. The document is retracted if another one lists its
     name or the first 16 digits of its key.
@@ -83,13 +81,24 @@ class Hit(NamedTuple):
     is_retracted: bool
     folder: str
     file: str
+    rank: MatchRank = MatchRank.ALL
+    score: float = 0.0
+    missing: tuple[str, ...] = ()
+    """The words of the question that it lacks."""
+    share: float = 1.0
+    """The part of the question's weight that it holds."""
 
 
 class Hits(NamedTuple):
-    """The best results, sorted by rank and then newest first; `total` counts all of them, up to `RANKED`."""
+    """The best results, in the order of `rank_documents`, and what the words of the question are worth."""
 
     best: tuple[Hit, ...]
     total: int
+    weak: int = 0
+    """How many of them are weak."""
+    is_least: bool = False
+    """Whether there may be more than `total`."""
+    weights: QuestionWeights = QuestionWeights()
 
 
 class SearchIndex(Protocol):
@@ -114,8 +123,8 @@ class SearchIndex(Protocol):
         """Apply a change, within `changing`. A file that is found again replaces what it held before."""
         ...
 
-    def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
-        """Return the documents that hold every term; none if there are no terms."""
+    def find(self, query: SearchQuery, wanted: SearchFilter, limit: int) -> Hits:
+        """Return the documents that answer a query, as `rank_documents` ranks them; none if it is empty."""
         ...
 
     def close(self) -> None:

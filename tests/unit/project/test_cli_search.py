@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -24,7 +25,7 @@ SCHEMA = {
             "items": {
                 "type": "object",
                 "properties": {
-                    "kind": {"enum": ["ledger", "archive", "event", "stream"]},
+                    "kind": {"enum": ["ledger", "archive", "event", "stream", "loop", "journal"]},
                     "name": LINE,
                     "path": LINE,
                     "at": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"},
@@ -34,18 +35,25 @@ SCHEMA = {
                     "text": LINE,
                     "words": {"type": "array", "items": LINE},
                     "command": LINE,
+                    "is_local": {"type": "boolean"},
+                    "score": {"type": "number"},
+                    "rank": {"enum": ["all", "forms", "some", "weak"]},
+                    "is_weak": {"type": "boolean"},
+                    "why": LINE,
                 },
                 "required": [
                     *("kind", "name", "path", "at", "agent"),
                     *("is_retracted", "line", "text", "words", "command"),
+                    *("is_local", "score", "rank", "is_weak", "why"),
                 ],
                 "additionalProperties": False,
             },
         },
         "total": {"type": "integer", "minimum": 0},
+        "weak_total": {"type": "integer", "minimum": 0},
         "is_least": {"type": "boolean"},
     },
-    "required": ["version", "matches", "total", "is_least"],
+    "required": ["version", "matches", "total", "weak_total", "is_least"],
     "additionalProperties": False,
 }
 
@@ -125,6 +133,11 @@ def test_json_says_the_same(command: Caller, project: Project) -> None:
         "text": "now: Write the parser",
         "words": ["parser"],
         "command": f"passdown log show {event.id}",
+        "is_local": False,
+        "score": match["score"],
+        "rank": "all",
+        "is_weak": False,
+        "why": "all words",
     }
     assert (project.folder / match["path"]).is_file()
     assert (answer["total"], answer["is_least"]) == (1, False)
@@ -147,6 +160,7 @@ def test_nothing_found_is_no_error(command: Caller) -> None:
         "version": 1,
         "matches": [],
         "total": 0,
+        "weak_total": 0,
         "is_least": False,
     }
 
@@ -227,7 +241,7 @@ def test_an_ended_session_is_found_in_its_record(command: Caller) -> None:
 
     found = json.loads(command("search", "sqlite", "--json").out)["matches"]
 
-    assert {match["kind"] for match in found} == {"archive", "event", "stream"}
+    assert {match["kind"] for match in found if not match["is_local"]} == {"archive", "event", "stream"}
 
 
 def test_what_would_move_the_cursor_is_shown_as_an_escape(command: Caller, project: Project) -> None:
@@ -296,6 +310,71 @@ def test_outside_git_it_works_too(
 ) -> None:
     put_event(tmp_path, "2026-01-10T13:03:52Z", now="Write the parser")
 
-    done = Caller(monkeypatch, capsys, tmp_path)("search", "parser")
+    command = Caller(monkeypatch, capsys, tmp_path)
+    done = command("search", "parser")
     assert isinstance(done, Done)
     assert "Write the parser" in done.out
+    command("start")
+    command("note", "The kumquat server is slow")
+    (match,) = json.loads(command("search", "kumquat", "--json").out)["matches"]
+    assert "kumquat" in (tmp_path / match["path"]).read_text(encoding="utf-8")
+    assert match["command"] == f"cat {match['path']}"
+
+
+@pytest.mark.requirement("C133")
+def test_a_question_finds_the_decision_that_answers_it(command: Caller) -> None:
+    command("start")
+    command("decide", "sessions", "Keep sessions in Redis: the load balancer moves users")
+    command("publish")
+    command("decide", "queue", "Use NATS")
+
+    done = command("search", "why", "do", "we", "keep", "sessions", "in", "redis?")
+
+    assert (done.code, done.err) == (0, "")
+    assert "Keep sessions in Redis" in done.out.splitlines()[1]
+
+
+@pytest.mark.requirement("C133")
+def test_weak_matches_are_shown_apart_and_counted(command: Caller, project: Project) -> None:
+    for minute in range(6):
+        put_event(project.folder, f"2026-01-10T13:{minute:02}:00Z", now=f"Write parser {minute}")
+    put_event(project.folder, "2026-01-10T14:00:00Z", now="Train the giraffe to sing")
+
+    question = ["search", "which", "giraffes", "sing", "near", "our", "parser"]
+    done = command(*question)
+    answer = json.loads(command(*question, "--json").out)
+
+    shown = done.out.splitlines()
+    assert "giraffe" in shown[1]
+    assert shown[3] == "Weak matches, with few of the words:"
+    assert sum("parser" in line for line in shown) == 3
+    assert done.err == "passdown: and 3 weak matches not shown\n"
+    assert [match["is_weak"] for match in answer["matches"]] == [False] + [True] * 6
+    assert (answer["total"], answer["weak_total"]) == (7, 6)
+    assert answer["matches"][0]["why"] == "not near, parser"
+
+
+@pytest.mark.requirement("C133")
+def test_private_notes_are_found_and_marked_as_local(command: Caller, project: Project) -> None:
+    command("start")
+    command("note", "The kumquat server is slow")
+
+    done = command("search", "kumquats")
+    (match,) = json.loads(command("search", "kumquats", "--json").out)["matches"]
+
+    assert done.out.splitlines()[1] == "    1: note: The kumquat server is slow  (local)"
+    assert (
+        "kumquat"
+        in subprocess.run(
+            ["/bin/sh", "-c", match["command"]],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=project.folder,
+        ).stdout
+    )
+    assert (match["kind"], match["is_local"], match["why"]) == (
+        "journal",
+        True,
+        "all words, some in another form",
+    )

@@ -88,19 +88,42 @@ def test_words_are_letters_and_digits_without_case_and_accents(text: str, words:
     ],
 )
 def test_a_query_is_terms_and_nothing_else(text: str, terms: list[SearchTerm]) -> None:
-    assert list(parse_query(text)) == terms
+    assert list(parse_query(text).terms) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "loose"),
+    [
+        ("", []),
+        ("why do we keep sessions", [("keep", "keep"), ("sessions", "session")]),
+        ("what is this", [("what", "what"), ("is", "is"), ("this", "this")]),
+        ("Caroline's re-run", [("caroline", "carolin"), ("run", "run")]),
+        ("keep keeps keeping", [("keep", "keep")]),
+        ("a_b.py, x-y v2 getName", [("a b py", ""), ("x", "x"), ("y", "y"), ("v2", ""), ("getname", "")]),
+        ("migrat* 'no server'", [("migrat*", ""), ("server", "server")]),
+        ('"is it" over', [("is it", "")]),
+        ("設計 हिन्दी", [("設 計", ""), ("हिन्दी", "हिन्दी")]),
+        ("end.", [("end", "end")]),
+    ],
+)
+def test_words_of_a_question_have_stems_and_names_have_none(text: str, loose: list[tuple[str, str]]) -> None:
+    assert [(term.shown, term.stem) for term in parse_query(text).loose] == loose
+
+
+def test_what_was_quoted_is_required() -> None:
+    assert parse_query('why "no server" here').required == (SearchTerm(("no", "server")),)
 
 
 def test_a_query_of_sqlite_quotes_every_term() -> None:
-    terms = parse_query('no "or not" NEAR(x')
+    terms = parse_query('no "or not" NEAR(x').terms
 
     assert render_match(terms) == '"no" AND "or not" AND "near x"'
-    assert render_match(parse_query('"a b"* c*')) == '"a b"* AND "c"*'
+    assert render_match(parse_query('"a b"* c*').terms) == '"a b"* AND "c"*'
 
 
 @given(texts)
 def test_no_text_makes_a_word_that_could_mean_something_to_sqlite(text: str) -> None:
-    for term in parse_query(text):
+    for term in parse_query(text).terms:
         assert term.words
         for word in term.words:
             assert 0 < len(word) <= MAX_WORD
@@ -119,7 +142,7 @@ def words_table() -> Iterator[sqlite3.Connection]:
 def test_sqlite_finds_exactly_what_the_words_of_a_query_mean(
     words_table: sqlite3.Connection, text: str, query: str
 ) -> None:
-    terms = parse_query(query)
+    terms = parse_query(query).terms
     if not terms:
         return
     words_table.execute("INSERT INTO words (words) VALUES ('delete-all')")
@@ -189,9 +212,15 @@ def test_scores_are_those_of_sqlite() -> None:
     ("text", "query", "snippet"),
     [
         ("one\ntwo Parser\nthree", "parser", Snippet(2, "two Parser", ("Parser",))),
-        ("a\na b\nb", "b a", Snippet(2, "a b", ("a", "b"))),
+        ("x\nx b\nb", "b x", Snippet(2, "x b", ("x", "b"))),
         ("x\n  - Café au lait  \n", "CAFE", Snippet(2, "- Café au lait", ("Café",))),
         ("parsers\nparser", "parser", Snippet(2, "parser", ("parser",))),
+        (
+            "one\nthe parser\nsessions of the parser",
+            "why do parsers need a session",
+            Snippet(3, "sessions of the parser", ("sessions", "parser")),
+        ),
+        ("dying\ndies", "die", Snippet(1, "dying", ("dying",))),
         ("one\nparsers", "pars*", Snippet(2, "parsers", ("parsers",))),
         ("z a_b z\na z b", '"a b"', Snippet(1, "z a_b z", ("a", "b"))),
         ("一\n再設計する", "設計", Snippet(2, "再設計する", ("設", "計"))),

@@ -1,6 +1,6 @@
 """Searching a project: what is new is read once, what changes each time, and the answer says where."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,14 +9,15 @@ import pytest
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import parse_event_facts
 from passdown.core.merge.rollups import RollupMember, render_rollup
-from passdown.core.project.search_query import DocumentKind, SearchTerm, Snippet
+from passdown.core.project.ranking import RANKED
+from passdown.core.project.search_query import DocumentKind, SearchQuery, Snippet
 from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.engines.memory.search import MemorySearch
 from passdown.engines.sqlite.search_index import SqliteSearch, open_search
 from passdown.errors import StorageError, UsageError
 from passdown.ports import search as ports
 from passdown.ports.event_log import FileMark
-from passdown.ports.search import RANKED, Hits, SearchFilter, SearchIndex
+from passdown.ports.search import Hits, SearchFilter, SearchIndex
 from passdown.records import field, record, replace
 from passdown.services.project import search as service
 from passdown.services.project.search import SearchRequest, SearchResults, SearchScope, search
@@ -182,6 +183,37 @@ def test_live_ledgers_come_first_and_are_read_each_time(desk: Desk) -> None:
     desk.place.edit("- Write the parser", "- Write the lexer")
     assert [match.kind for match in desk.ask("parser").matches] == [DocumentKind.EVENT]
     assert [match.kind for match in desk.ask("lexer").matches] == [DocumentKind.LEDGER]
+
+
+def test_prompts_are_found_in_the_journal_and_what_the_ledger_shows_only_there(desk: Desk) -> None:
+    account = desk.place.start()
+    desk.place.say(account, FactKind.NOW, "Write the parser")
+    desk.place.say(account, FactKind.NOTE, "The lexer is slow")
+
+    (match,) = desk.ask("lexers").matches
+    assert (match.kind, match.name, match.agent) == (DocumentKind.JOURNAL, account.session, account.agent)
+    assert (match.is_local, match.why) == (True, "all words, some in another form")
+    assert match.snippet.text == "note: The lexer is slow"
+    assert [one.kind for one in desk.ask("parser").matches] == [DocumentKind.LEDGER]
+    assert desk.ask("lexer", kinds=frozenset({DocumentKind.LEDGER})).matches == ()
+    assert len(desk.ask("lexer", kinds=frozenset({DocumentKind.JOURNAL})).matches) == 1
+
+
+def test_results_with_some_words_are_one_list_and_weak_ones_come_last(desk: Desk) -> None:
+    account = desk.place.start()
+    desk.place.say(account, FactKind.NOW, "Sing with giraffes")
+    desk.event(name="a.md", now="The giraffe is hungry", id="ev-1")
+    for number in range(9):
+        desk.event(name=f"{number}.md", now=f"hungry {number}", id=f"ev-h{number}")
+
+    answer = desk.ask("why do giraffes sing at the hungry telescope", limit=4)
+    assert [(one.kind, one.is_weak) for one in answer.matches[:2]] == [
+        (DocumentKind.LEDGER, False),
+        (DocumentKind.EVENT, False),
+    ]
+    assert answer.matches[0].why == "not hungry, telescope"
+    assert all(one.is_weak for one in answer.matches[2:])
+    assert (len(answer.matches), answer.total, answer.weak) == (4, 11, 9)
 
 
 def test_the_best_ledger_comes_first_then_the_newest(desk: Desk) -> None:
@@ -406,7 +438,8 @@ def test_a_query_without_a_word_is_refused(desk: Desk, text: str) -> None:
 def test_a_query_of_too_many_words_is_refused(desk: Desk) -> None:
     desk.event(now="alpha")
     most = " ".join(f"n{number}" for number in range(63))
-    assert desk.ask(f"{most} alpha").total == 0
+    (match,) = desk.ask(f"{most} alpha").matches
+    assert match.is_weak
 
     with pytest.raises(UsageError, match="too many words"):
         desk.ask(".".join(f"n{number}" for number in range(65)))
@@ -423,9 +456,9 @@ def test_more_than_can_be_ranked_is_said_to_be_a_least_number(desk: Desk) -> Non
     class Many(MemorySearch):
         """An index that knows of as many as are ranked."""
 
-        def find(self, terms: Sequence[SearchTerm], wanted: SearchFilter, limit: int) -> Hits:
+        def find(self, query: SearchQuery, wanted: SearchFilter, limit: int) -> Hits:
             """Find what there is, and say that there is more."""
-            return super().find(terms, wanted, limit)._replace(total=RANKED)
+            return super().find(query, wanted, limit)._replace(total=RANKED, is_least=True)
 
     desk.event(now="alpha")
     answer = replace(desk, index=Many()).ask("alpha", limit=5)

@@ -42,6 +42,12 @@ ASKED: Final = [
     ("coordination", "claim, to 1k tasks", 1.3),
     ("search", "index, to the corpus", 0.6),
     ("search", "ripgrep, to selective", 100),
+    ("questions", "half kept aside, hit@5", 0.9),
+    ("questions", "half kept aside, unrelated refused", 0.7),
+    ("questions", "half kept aside, right called weak", 0.2),
+    ("questions", "LoCoMo, hit@1", 0.7),
+    ("questions", "LoCoMo, hit@5", 0.91),
+    ("questions", "LoCoMo, MRR", 0.8),
 ]
 
 

@@ -10,7 +10,7 @@ from passdown.core.project.search_query import DocumentKind
 from passdown.ports.search import SearchFilter
 from passdown.records import record
 from passdown.services.project import search as service
-from passdown.services.project.search import SearchRequest
+from passdown.services.project.search import SearchMatch, SearchRequest
 from passdown.services.project.status import IndexState
 from passdown.wiring.searches import open_search_scope
 
@@ -49,23 +49,33 @@ class FoundDocument:
     text: Annotated[str, "The matching line, shortened."]
     words: Annotated[tuple[str, ...], "The words in it that match."]
     command: Annotated[str, "The command that shows the whole document."]
+    is_local: Annotated[bool, "Whether it is only on this machine."]
+    score: Annotated[float, "How well it matches; comparable among results with the same `rank`."]
+    rank: Annotated[str, "How much of the question it holds: `all`, `forms`, `some` or `weak`."]
+    is_weak: Annotated[bool, "Whether it holds too little of the question to be an answer."]
+    why: Annotated[str, "Why it was found: what it holds, or which words it lacks."]
 
 
 @record
 class FoundDocuments:
-    """The results: ledgers of running sessions first, then the best matches."""
+    """The results, best first: those with all words, then those with some; weak ones come last."""
 
     matches: Annotated[tuple[FoundDocument, ...], "The results, up to the limit."]
     total: Annotated[int, "How many results there are in all."]
+    weak_total: Annotated[int, "How many of them are weak."]
     is_least: Annotated[bool, "Whether there may be more than that."]
 
 
 def search(caller: Caller, request: DocumentQuery) -> FoundDocuments:
-    """Return the documents that contain every word."""
+    """Return the documents that answer a question, or contain the words of a query."""
     since = read_since(request.since, caller.workspace.clock.now())
     wanted = SearchFilter(frozenset(map(DocumentKind, request.kinds)), request.agent, since)
     scope = open_search_scope(caller.workspace, cached=caller.around.limits.is_cached)
     asked = SearchRequest(text=request.text, wanted=wanted, limit=request.limit, size=request.size)
     found = service.search(caller.workspace, scope, asked, caller.around.progress)
-    matches = tuple(describe(FoundDocument, one, one.snippet) for one in found.matches)
-    return FoundDocuments(matches=matches, total=found.total, is_least=found.is_least)
+    matches = tuple(_describe(one) for one in found.matches)
+    return FoundDocuments(matches=matches, total=found.total, weak_total=found.weak, is_least=found.is_least)
+
+
+def _describe(match: SearchMatch) -> FoundDocument:
+    return describe(FoundDocument, match, match.snippet, rank=match.rank.name.lower())

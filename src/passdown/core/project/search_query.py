@@ -6,7 +6,7 @@ Every engine splits words with this module, so the same query finds a document w
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from passdown.core.documents.frontmatter import read_text, split_entries, split_front_matter
 from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Malformed
+from passdown.core.project.stems import STOP_WORDS, stem
 from passdown.core.times import parse_instant
 
 MAX_WORD: Final = 64
@@ -33,6 +34,11 @@ _ASCII_WORD: Final = pattern(rf"[a-z0-9]{{1,{MAX_WORD}}}")
 # Accents of Latin, Greek and Cyrillic, points of Hebrew and Arabic: a search without them also finds them.
 _ACCENTS: Final = pattern("[\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
 _PIECE: Final = pattern(r'"([^"]*)"(\*?)|(\S+)')
+# What stands between words of a text that is no identifier.
+_BETWEEN: Final = pattern(r"[!-/:-@\[-`{-~\u2010-\u2027]+")
+# An underscore, a dot or slash inside, a digit, or a capital behind a small letter.
+_IDENTIFIER: Final = pattern(r"\w[./:\\@#=]+\w|_|\d|[a-z][A-Z]")
+_AROUND: Final = ".,:;?!()[]{}<>'\"`"
 _SAFE: Final = pattern(r"[A-Za-z0-9_./:@%+][A-Za-z0-9_./:@%+-]*")
 _MORE: Final = "…"
 _LEAD: Final = 3
@@ -50,6 +56,11 @@ class DocumentKind(StrEnum):
     EVENT = "event"
     STREAM = "stream"
     LOOP = "loop"
+    JOURNAL = "journal"
+
+
+LOCAL_KINDS: Final = frozenset({DocumentKind.LEDGER, DocumentKind.JOURNAL})
+"""The kinds of documents that stay on this machine."""
 
 
 class SearchTerm(NamedTuple):
@@ -57,6 +68,29 @@ class SearchTerm(NamedTuple):
 
     words: tuple[str, ...]
     is_prefix: bool = False
+
+
+class LooseTerm(NamedTuple):
+    """A word of a question that a document may hold in another form, or a term that has no other form."""
+
+    term: SearchTerm
+    stem: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The term as results name it."""
+        return " ".join(self.term.words) + "*" * self.term.is_prefix
+
+
+class SearchQuery(NamedTuple):
+    """What is searched for: exactly, and as a question."""
+
+    terms: tuple[SearchTerm, ...]
+    """What a document holds that matches exactly."""
+    loose: tuple[LooseTerm, ...] = ()
+    """Its words, without stop words, of which a document may hold only some."""
+    required: tuple[SearchTerm, ...] = ()
+    """What was quoted: a document without it is not found."""
 
 
 class Snippet(NamedTuple):
@@ -83,7 +117,11 @@ def split_words(text: str) -> list[str]:
 
 def join_words(text: str) -> str:
     """Return the words of a text, each with a space before and after."""
-    words = split_words(text)
+    return spread_words(split_words(text))
+
+
+def spread_words(words: Sequence[str]) -> str:
+    """Return words as one text, each with a space before and after."""
     return f" {'  '.join(words)} " if words else ""
 
 
@@ -92,26 +130,68 @@ def count_words(joined: str) -> int:
     return joined.count(" ") // 2
 
 
-def parse_query(text: str) -> tuple[SearchTerm, ...]:
-    """Parse a query: every term must be in a document, in any order.
+def parse_query(text: str) -> SearchQuery:
+    """Parse a query.
 
     1. A word is a term; one with other characters inside, like `a_b.py`, is the words between them, in a row.
-    2. Text between double quotes is also one term.
+    2. Text between double quotes is also one term, which every result holds.
     3. A star at the end makes the last word a prefix.
+    4. Other words may have other forms, and results may lack some. Stop words count only if there are no
+       others.
 
     Nothing else has a special meaning. Each term is returned once.
     """
     terms: dict[SearchTerm, None] = {}
+    loose: dict[LooseTerm, None] = {}
+    required: dict[SearchTerm, None] = {}
     for quoted, star, plain in _PIECE.findall(text):
         words = tuple(split_words(plain or quoted))
+        if not words:
+            continue
+        term = SearchTerm(words, bool(star) or plain.endswith("*"))
+        terms[term] = None
+        if not plain:
+            required[term] = None
+        is_fixed = not plain or term.is_prefix or _is_identifier(plain)
+        loose.update(dict.fromkeys([LooseTerm(term)] if is_fixed else _loosen(plain)))
+    said = [one for one in loose if not (one.stem and one.stem in STOP_WORDS)]
+    return SearchQuery(tuple(terms), tuple(_drop_repeated(said or loose)), tuple(required))
+
+
+def _is_identifier(text: str) -> bool:
+    """Return whether a text is a name in code, a path or a number, which has no other form."""
+    return _IDENTIFIER.search(text.strip(_AROUND)) is not None
+
+
+def _loosen(text: str) -> Iterator[LooseTerm]:
+    """Yield the words in a text; those of a script without spaces are one term."""
+    for part in _BETWEEN.split(text):
+        words = tuple(split_words(part))
         if words:
-            terms[SearchTerm(words, bool(star) or plain.endswith("*"))] = None
-    return tuple(terms)
+            yield LooseTerm(SearchTerm(words), stem(words[0]) if len(words) == 1 else "")
+
+
+def _drop_repeated(terms: Iterable[LooseTerm]) -> Iterator[LooseTerm]:
+    """Yield terms, each stem once."""
+    seen: set[str] = set()
+    for term in terms:
+        if term.stem not in seen:
+            yield term
+        seen.update([term.stem] if term.stem else [])
 
 
 def render_match(terms: Sequence[SearchTerm]) -> str:
     """Write terms as an SQLite full-text query; words contain no character with a special meaning there."""
-    return " AND ".join(f'"{" ".join(term.words)}"{"*" if term.is_prefix else ""}' for term in terms)
+    return " AND ".join(map(_quote, terms))
+
+
+def render_groups(groups: Sequence[Sequence[SearchTerm]]) -> str:
+    """Write groups of terms as such a query: a document holds a term of each."""
+    return " AND ".join(f"({' OR '.join(map(_quote, group))})" for group in groups)
+
+
+def _quote(term: SearchTerm) -> str:
+    return f'"{" ".join(term.words)}"{"*" if term.is_prefix else ""}'
 
 
 def count_term(term: SearchTerm, joined: str) -> int:
@@ -134,62 +214,81 @@ def score(counts: Sequence[int], holding: Sequence[int], total: int, length: flo
     return result
 
 
-def make_snippet(text: str, terms: Sequence[SearchTerm], size: int) -> Snippet:
+def make_snippet(text: str, query: SearchQuery, size: int) -> Snippet:
     """Return the first line with the most words of the query, cut around the first such word.
 
-    If no word is found, because only the file name matched, it is the first line that is not empty.
+    Of two lines with as many, it is the one with more of them exactly. If no word is found, because only the
+    file name matched, it is the first line that is not empty.
     """
     folded = fold_text(text)
+    wanted = _wanted(query)
     best = next((number for number, line in enumerate(folded.split("\n")) if line.strip()), 0)
-    most = 0
-    found: dict[int, set[int]] = {}
+    most = (0, 0)
+    found: dict[int, tuple[set[int], set[str]]] = {}
     line, seen = 0, 0
-    for match in _pattern(terms, folded).finditer(folded):
+    for match in _pattern(wanted, folded).finditer(folded):
+        number = next((at for at, one in enumerate(wanted) if one.takes(match[0])), None)
+        if number is None:
+            continue
         line += folded.count("\n", seen, match.start())
         seen = match.start()
-        words = found.setdefault(line, set())
-        words.add(match.lastindex or 0)
-        if len(words) > most:
-            best, most = line, len(words)
+        words, exact = found.setdefault(line, (set(), set()))
+        words.add(number)
+        exact.update({match[0]} & {wanted[number].word})
+        if (len(words), len(exact)) > most:
+            best, most = line, (len(words), len(exact))
     shown = text.split("\n")[best]
-    spans = list(_spans(shown, terms))
+    spans = list(_spans(shown, wanted))
     start = spans[0][0] if spans else 0
     matched = tuple(dict.fromkeys(shown[begin:end] for begin, end in spans))
     return Snippet(best + 1, _cut_around(shown, start, size), matched)
 
 
-def _pattern(terms: Sequence[SearchTerm], folded: str) -> re.Pattern[str]:
-    """Return a pattern that finds each word of the terms, longest words first."""
+class _Wanted(NamedTuple):
+    """A word to show: exactly, by its start, or in any form."""
+
+    word: str
+    is_prefix: bool = False
+    stem: str = ""
+
+    def takes(self, word: str) -> bool:
+        """Return whether a word of a text is this one."""
+        if self.stem and stem(word) == self.stem:
+            return True
+        return word == self.word or (self.is_prefix and word.startswith(self.word))
+
+    def start(self) -> str:
+        """Return how all words that it takes begin: English forms differ in their last letters."""
+        return (self.stem[:-2] or self.stem[:1]) if self.stem else self.word
+
+
+def _pattern(wanted: Sequence[_Wanted], folded: str) -> re.Pattern[str]:
+    """Return a pattern that finds each word that may be a wanted one."""
     letter = "[a-z0-9]" if folded.isascii() else rf"[^\W_{_SINGLE}]|[{_SIGNS}]"
-    parts = [f"({_spell(word, letter, is_prefix=is_prefix)})" for word, is_prefix in _wanted(terms)]
+    before = f"(?<!{letter.replace('|', ')(?<!')})"
+    single = {one.word for one in wanted if re.fullmatch(f"[{_SINGLE}]", one.word)}
+    starts = {one.start() for one in wanted if one.word not in single}
+    spelled = "|".join(sorted(starts, key=lambda one: (-len(one), one)))
+    parts = [*sorted(single), *([f"{before}(?:{spelled})(?:{letter})*"] if spelled else [])]
     return re.compile("|".join(parts) or r"(?!)")
 
 
-def _spell(word: str, letter: str, *, is_prefix: bool) -> str:
-    if re.fullmatch(f"[{_SINGLE}]", word):
-        return word
-    is_open = is_prefix or len(word) == MAX_WORD
-    behind = "" if is_open else f"(?!{letter})"
-    return f"(?<!{letter.replace('|', ')(?<!')}){word}{behind}"
-
-
-def _wanted(terms: Sequence[SearchTerm]) -> Iterator[tuple[str, bool]]:
-    wanted: dict[str, bool] = {}
-    for term in terms:
+def _wanted(query: SearchQuery) -> list[_Wanted]:
+    """Return the words to show, each once."""
+    wanted: dict[str, _Wanted] = {}
+    for term, its_stem in query.loose:
         for word in term.words:
-            wanted[word] = wanted.get(word, False)
-        wanted[term.words[-1]] |= term.is_prefix
-    yield from sorted(wanted.items(), key=lambda one: -len(one[0]))
+            is_prefix = term.is_prefix and word == term.words[-1]
+            known = wanted.get(word)
+            is_prefix |= known is not None and known.is_prefix
+            wanted[word] = _Wanted(word, is_prefix or len(word) == MAX_WORD, its_stem)
+    return list(wanted.values())
 
 
-def _spans(line: str, terms: Sequence[SearchTerm]) -> Iterator[tuple[int, int]]:
+def _spans(line: str, wanted: Sequence[_Wanted]) -> Iterator[tuple[int, int]]:
     """Yield the spans of the searched words in a line."""
-    wanted = list(_wanted(terms))
     for match in _WORD.finditer(line):
-        words = split_words(match[0])
-        if any(
-            one == word or (is_prefix and one.startswith(word)) for one in words for word, is_prefix in wanted
-        ):
+        if any(each.takes(one) for one in split_words(match[0]) for each in wanted):
             yield match.span()
 
 

@@ -37,13 +37,25 @@ SELECT id FROM agents WHERE name = ?;
 SELECT id FROM documents WHERE kind = ? AND key = ?;
 
 -- name: save_counters
-UPDATE counters SET added = ?, dropped = ?, waiting = ?;
+UPDATE counters SET added = ?, dropped = ?, waiting = ?, length = ?;
 
 -- name: read_counters
-SELECT added, dropped, waiting FROM counters;
+SELECT added, dropped, waiting, length FROM counters;
+
+-- name: read_size
+SELECT added, dropped, length FROM counters;
 
 -- name: add_document
-INSERT INTO documents (id, kind, key, name, at, agent) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO documents (id, kind, key, name, at, agent, length) VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- name: length_of
+SELECT length FROM documents WHERE id = ?;
+
+-- name: add_form
+INSERT OR IGNORE INTO forms (stem, word) VALUES (?, ?);
+
+-- name: forms_of_stem
+SELECT word FROM forms WHERE stem = :stem ORDER BY word;
 
 -- name: add_words
 INSERT INTO words (rowid, text) VALUES (?, ?);
@@ -76,7 +88,7 @@ SELECT document FROM holds WHERE file = ?;
 SELECT 1 FROM holds WHERE document = ? LIMIT 1;
 
 -- name: find
-SELECT documents.id, bm25(words), documents.at
+SELECT documents.id, bm25(words)
 FROM words CROSS JOIN documents ON documents.id = words.rowid
 WHERE words MATCH :match
     AND (:kinds = '' OR instr(:kinds, ' ' || documents.kind || ' '))
@@ -85,6 +97,42 @@ WHERE words MATCH :match
         SELECT id FROM agents WHERE name = :agent OR substr(name, 1, length(:agent) + 1) = :agent || '-'
     ))
 ORDER BY words.rowid DESC LIMIT :most;
+
+-- name: find_groups
+SELECT documents.id
+FROM words CROSS JOIN documents ON documents.id = words.rowid
+WHERE words MATCH :match ORDER BY words.rowid DESC LIMIT :most;
+
+-- name: count_groups
+SELECT count(*) FROM (
+    SELECT 1 FROM words CROSS JOIN documents ON documents.id = words.rowid
+    WHERE words MATCH :match LIMIT :most
+);
+
+-- name: occurrences
+SELECT held.document, held.number
+FROM (
+    SELECT doc AS document, count(*) AS number FROM occurrences WHERE term = :word GROUP BY doc
+) AS held
+JOIN documents ON documents.id = held.document;
+
+-- name: candidates
+SELECT documents.id, documents.length, documents.at
+FROM json_each(:ids) AS wanted CROSS JOIN documents ON documents.id = wanted.value
+WHERE (:kinds = '' OR instr(:kinds, ' ' || documents.kind || ' '))
+    AND documents.at >= :since
+    AND (:agent = '' OR documents.agent IN (
+        SELECT id FROM agents WHERE name = :agent OR substr(name, 1, length(:agent) + 1) = :agent || '-'
+    ));
+
+-- name: list_sizes
+SELECT documents.id, words_docsize.sz FROM documents JOIN words_docsize ON words_docsize.id = documents.id;
+
+-- name: save_length
+UPDATE documents SET length = ? WHERE id = ?;
+
+-- name: sum_lengths
+UPDATE counters SET length = (SELECT coalesce(sum(length), 0) FROM documents);
 
 -- name: show
 SELECT documents.kind, documents.key, documents.name, documents.at, agents.name,

@@ -34,8 +34,16 @@ CREATE TABLE documents (
     name TEXT NOT NULL,
     at INTEGER NOT NULL,
     agent INTEGER NOT NULL,
+    length INTEGER NOT NULL,
     UNIQUE (kind, key)
 );
+
+-- The words that are not their own stems.
+CREATE TABLE forms (
+    stem TEXT NOT NULL,
+    word TEXT NOT NULL,
+    PRIMARY KEY (stem, word)
+) WITHOUT ROWID;
 
 -- Which file holds which document: a rollup holds many, and an event may be in several files.
 CREATE TABLE holds (
@@ -55,11 +63,13 @@ CREATE TABLE retractions (
 CREATE INDEX retractions_by_document ON retractions (document);
 
 -- How many documents were ever added, and how many were deleted: their words stay until a rebuild.
--- `waiting` documents were added in bulk, and their words are not merged with the others yet.
+-- `waiting` documents were added in bulk, and their words are not merged with the others yet. `length` is the
+-- number of words of all documents that are there.
 CREATE TABLE counters (
     added INTEGER NOT NULL,
     dropped INTEGER NOT NULL,
-    waiting INTEGER NOT NULL
+    waiting INTEGER NOT NULL,
+    length INTEGER NOT NULL
 );
 
-INSERT INTO counters (added, dropped, waiting) VALUES (0, 0, 0)
+INSERT INTO counters (added, dropped, waiting, length) VALUES (0, 0, 0, 0)

@@ -1,9 +1,10 @@
-"""Full-text search over ledgers, archived sessions, events, streams and loops.
+"""Full-text search over ledgers, journals, archived sessions, events, streams and loops.
 
-Documents that are written once are read once, into an index that each search updates. The ledgers of running
-sessions keep changing and are read every time.
+Documents that are written once are read once, into an index that each search updates. The ledgers and
+journals of running sessions keep changing and are read every time.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
@@ -15,25 +16,24 @@ from passdown.core.formats.loops import parse_loop
 from passdown.core.formats.streams import parse_stream
 from passdown.core.merge.event_facts import ID_SIZE
 from passdown.core.merge.rollups import find_member, is_rollup
+from passdown.core.project.ranking import MatchRank, QuestionWeights, rank_text
 from passdown.core.project.search_query import (
+    LOCAL_KINDS,
     MAX_WORDS,
     DocumentKind,
-    SearchTerm,
+    SearchQuery,
     Snippet,
-    count_term,
-    count_words,
     is_shell_safe,
     join_words,
     make_snippet,
     parse_query,
     read_head,
-    score,
     shell_word,
 )
-from passdown.errors import FormatError, StorageError, UsageError
+from passdown.core.project.stems import stem
+from passdown.errors import FormatError, UsageError
 from passdown.ports.event_log import FileMark
 from passdown.ports.search import (
-    RANKED,
     Hit,
     Hits,
     SearchChange,
@@ -43,10 +43,10 @@ from passdown.ports.search import (
     SearchIndex,
     SearchSource,
 )
-from passdown.records import record
+from passdown.records import record, replace
 from passdown.services.log.events import parse_events
 from passdown.services.log.indexing import UNREAD, NewFile, Step, bring_up_to_date, find_changed
-from passdown.services.sessions.journals import read_labelled
+from passdown.services.project.live_texts import agent_of, read_live
 from passdown.services.workspace.workspaces import Workspace
 
 BATCH: Final = 5_000
@@ -89,57 +89,95 @@ class SearchMatch:
     is_retracted: Annotated[bool, "Whether it was retracted."]
     snippet: Annotated[Snippet, "The line that matched."]
     command: Annotated[str, "The command that shows all of it."]
+    score: Annotated[float, "How well it matches, among those that hold as much of the question."]
+    rank: Annotated[MatchRank, "How much of the question it holds."]
+    missing: Annotated[tuple[str, ...], "The words of the question that it lacks."]
+    share: Annotated[float, "The part of the question's weight that it holds."]
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether it holds too little of the question."""
+        return self.rank is MatchRank.WEAK
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is only on this machine."""
+        return self.kind in LOCAL_KINDS
+
+    @property
+    def why(self) -> str:
+        """Why it was found."""
+        if self.rank is MatchRank.ALL:
+            return "all words"
+        return f"not {', '.join(self.missing)}" if self.missing else "all words, some in another form"
 
 
 @record
 class SearchResults:
-    """The matches, best first: ledgers of running sessions, then other documents."""
+    """The matches, best first."""
 
     matches: Annotated[tuple[SearchMatch, ...], "The matches, up to the limit."]
     total: Annotated[int, "How many there are."]
+    weak: Annotated[int, "How many of them are weak; they come last."]
     is_least: Annotated[bool, "Whether there may be even more than `total`."]
 
 
 def search(
     workspace: Workspace, scope: SearchScope, asked: SearchRequest, step: Step | None = None
 ) -> SearchResults:
-    """Update the index and return the documents that contain every word.
+    """Update the index and return the documents that answer a question, or hold the words of a query.
 
-    1. Ledgers of running sessions come first: nothing is newer.
-    2. The others are sorted by relevance (BM25), then newest first.
+    1. What holds all words comes first: documents of this machine that keep changing, for nothing is newer,
+       then the others by relevance.
+    2. What holds only some follows in the same list, by relevance.
     3. A document that has disappeared since it was found is left out.
 
     Raises a UsageError if the query has no word, or too many, and a CacheError if the index cannot
     be used.
     """
-    terms = _read_terms(asked.text)
-    wanted = asked.wanted._replace(agent=_writable(asked.wanted.agent))
-    live = list(_search_ledgers(workspace, terms, wanted, asked.size))  # 1
-    kinds = [kind for kind in scope.sources if not wanted.kinds or kind in wanted.kinds]
-    hits = Hits((), 0)
-    if kinds:
-        for kind in kinds:  # if nothing changed, only folders are checked
-            source = scope.sources[kind]
-            target = _IndexedSource(workspace, source, scope.index, kind)
-            if (there := find_changed(source, target.folders())) is not None:
-                bring_up_to_date(source, target, there, step)
-        hits = scope.index.find(terms, wanted, max(asked.limit - len(live), 0))  # 2
-    shown = [_show(workspace, scope, hit, terms, asked.size) for hit in hits.best]
-    gone = shown.count(None)  # 3
-    matches = [*live[: asked.limit], *(match for match in shown if match is not None)]
+    query = _read_query(asked.text)
+    asked = replace(asked, wanted=asked.wanted._replace(agent=_writable(asked.wanted.agent)))
+    hits = _search_index(workspace, scope, asked, query, step)
+    shown = [_show(workspace, scope, hit, query, asked.size) for hit in hits.best]
+    gone = [hit.rank for hit, match in zip(hits.best, shown, strict=True) if match is None]  # 3
+    live = list(_search_live(workspace, query, asked, hits.weights))
+    matches = [*(match for match in shown if match is not None), *live]
+    matches.sort(key=_order)  # 1, 2
     return SearchResults(
-        matches=tuple(matches), total=len(live) + hits.total - gone, is_least=hits.total >= RANKED
+        matches=tuple(matches[: asked.limit]),
+        total=len(live) + hits.total - len(gone),
+        weak=hits.weak - gone.count(MatchRank.WEAK) + sum(match.is_weak for match in live),
+        is_least=hits.is_least,
     )
 
 
-def _read_terms(text: str) -> tuple[SearchTerm, ...]:
-    terms = parse_query(text)
-    if not terms:
+def _search_index(
+    workspace: Workspace, scope: SearchScope, asked: SearchRequest, query: SearchQuery, step: Step | None
+) -> Hits:
+    """Bring the index up to date for the wanted kinds, and ask it."""
+    kinds = [kind for kind in scope.sources if not asked.wanted.kinds or kind in asked.wanted.kinds]
+    for kind in kinds:  # if nothing changed, only folders are checked
+        source = scope.sources[kind]
+        target = _IndexedSource(workspace, source, scope.index, kind)
+        if (there := find_changed(source, target.folders())) is not None:
+            bring_up_to_date(source, target, there, step)
+    return scope.index.find(query, asked.wanted, asked.limit)
+
+
+def _order(match: SearchMatch) -> tuple[int, bool, float, float]:
+    """Return the place of a match in the list; the scores of an index say nothing about other documents."""
+    is_whole = match.rank >= MatchRank.FORMS
+    return -match.rank, is_whole and not match.is_local, -match.score, -match.at.timestamp()
+
+
+def _read_query(text: str) -> SearchQuery:
+    query = parse_query(text)
+    if not query.terms:
         raise UsageError("nothing to search for", hint="type at least one word with letters or digits")
-    if sum(len(term.words) for term in terms) > MAX_WORDS:
+    if sum(len(term.words) for term in query.terms) > MAX_WORDS:
         hint = f"use at most {MAX_WORDS}; a few rare words find the most"
         raise UsageError("too many words to search for", hint=hint)
-    return terms
+    return query
 
 
 def _writable(text: str) -> str:
@@ -206,7 +244,7 @@ class _IndexedSource:
     def _read_record(self, name: str, text: str) -> tuple[datetime | None, str]:
         head, named = read_head(text), parse_archive_file_name(name)
         if head.session not in self._agents:
-            self._agents[head.session] = _agent_of(self._workspace, head.session)
+            self._agents[head.session] = agent_of(self._workspace, head.session)
         return head.at or (named[0] if named else None), self._agents[head.session]
 
     def _read_stream(self, text: str) -> tuple[datetime | None, str]:
@@ -234,13 +272,8 @@ def _read_events(name: str, data: bytes) -> Iterator[SearchDocument]:
         yield SearchDocument(rank.hash, rank.id, rank.at, rank.agent, text, source.retracted)
 
 
-def _agent_of(workspace: Workspace, session: str) -> str:
-    """Return the agent of a session, or the session if its journal is not here."""
-    return read_labelled(workspace, session).agent or session
-
-
 def _show(
-    workspace: Workspace, scope: SearchScope, hit: Hit, terms: Sequence[SearchTerm], size: int
+    workspace: Workspace, scope: SearchScope, hit: Hit, query: SearchQuery, size: int
 ) -> SearchMatch | None:
     data = scope.sources[hit.kind].read(hit.folder, hit.file)
     if data is not None and hit.kind is DocumentKind.EVENT and is_rollup(hit.file):
@@ -263,8 +296,12 @@ def _show(
         at=hit.at,
         agent=hit.agent,
         is_retracted=hit.is_retracted,
-        snippet=make_snippet(data.decode("utf-8", "replace"), terms, size),
+        snippet=make_snippet(data.decode("utf-8", "replace"), query, size),
         command=_command(hit, name, path),
+        score=hit.score,
+        rank=hit.rank,
+        missing=hit.missing,
+        share=hit.share,
     )
 
 
@@ -288,58 +325,31 @@ def _command(hit: Hit, name: str, path: str) -> str:
 # --- what changes all the time ------------------------------------------------------------------
 
 
-def _search_ledgers(
-    workspace: Workspace, terms: Sequence[SearchTerm], wanted: SearchFilter, size: int
+def _search_live(
+    workspace: Workspace, query: SearchQuery, asked: SearchRequest, weights: QuestionWeights
 ) -> Iterator[SearchMatch]:
-    """Yield the live ledgers that contain every term, best first, then newest."""
-    if wanted.kinds and DocumentKind.LEDGER not in wanted.kinds:
-        return
-    texts = list(_read_ledgers(workspace))
-    joined = [join_words(text) for _, text in texts]
-    counts = [[count_term(term, one) for term in terms] for one in joined]
-    holding = [sum(count[place] > 0 for count in counts) for place in range(len(terms))]
-    average = max(sum(map(count_words, joined)), 1) / max(len(joined), 1)
-    ranked = [
-        (
-            score(count, holding, len(texts), count_words(one) / average),
-            _make_match(workspace, path, text, terms, size),
+    """Yield the ledgers and journals of this machine that answer a query, in no order."""
+    for live in read_live(workspace, asked.wanted):
+        joined = join_words(live.text)
+        found = rank_text(query, joined, Counter(map(stem, joined.split())), weights)
+        if not found.score:
+            continue
+        match = SearchMatch(
+            kind=live.kind,
+            name=live.name,
+            path=live.path,
+            at=live.at or workspace.now(),
+            agent=live.agent,
+            is_retracted=False,
+            snippet=make_snippet(live.text, query, asked.size),
+            command=live.command,
+            score=found.score,
+            rank=found.rank,
+            missing=found.missing,
+            share=found.share,
         )
-        for (path, text), one, count in zip(texts, joined, counts, strict=True)
-        if all(count)
-    ]
-    ranked.sort(key=lambda pair: (pair[0], pair[1].at, pair[1].path), reverse=True)
-    yield from (match for _, match in ranked if _takes(wanted, match))
-
-
-def _read_ledgers(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """Yield the live ledgers of this checkout; an unreadable one is empty, so it never matches."""
-    documents, folder = workspace.documents, workspace.settings.paths.ledgers
-    try:
-        paths = [path for path in documents.list(folder) if path.endswith(_ENDING)]
-    except StorageError:
-        return
-    for path in paths:
-        try:
-            data = documents.read(path)
-        except StorageError:
-            data = b""
-        yield path, data.decode("utf-8", "replace")
-
-
-def _make_match(
-    workspace: Workspace, path: str, text: str, terms: Sequence[SearchTerm], size: int
-) -> SearchMatch:
-    head = read_head(text)
-    return SearchMatch(
-        kind=DocumentKind.LEDGER,
-        name=path,
-        path=path,
-        at=head.at or workspace.now(),
-        agent=_agent_of(workspace, head.session),
-        is_retracted=False,
-        snippet=make_snippet(text, terms, size),
-        command=f"cat {shell_word(path)}",
-    )
+        if _takes(asked.wanted, match):
+            yield match
 
 
 def _takes(wanted: SearchFilter, match: SearchMatch) -> bool:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from passdown.core.project.ranking import RANKED, MatchRank
 from passdown.core.project.search_query import DocumentKind, parse_query
 from passdown.ports.event_log import FileMark
 from passdown.ports.search import (
-    RANKED,
     Hit,
     SearchChange,
     SearchDocument,
@@ -71,7 +71,7 @@ class SearchConformance(ABC):
     def test_an_empty_index_can_be_asked(self, index: SearchIndex) -> None:
         """It is empty, and finds nothing."""
         assert (index.folders(DocumentKind.EVENT), index.files(DocumentKind.EVENT, "")) == ({}, {})
-        assert index.find(parse_query("alpha"), SearchFilter(), 5) == ((), 0)
+        assert index.find(parse_query("alpha"), SearchFilter(), 5)[:2] == ((), 0)
 
     def test_folders_and_files_are_given_back_as_they_were(self, index: SearchIndex) -> None:
         """Marks are preserved exactly, separately for each source."""
@@ -107,7 +107,8 @@ class SearchConformance(ABC):
             folder="2026-01-10",
             file="a.md",
         )
-        assert index.find(parse_query("ALPHA"), SearchFilter(), 5) == ((hit,), 1)
+        (best,), total, weak, is_least, _ = index.find(parse_query("ALPHA"), SearchFilter(), 5)
+        assert (best._replace(score=0), total, weak, is_least) == (hit, 1, 0, False)
 
     @pytest.mark.parametrize(
         ("query", "found"),
@@ -146,7 +147,35 @@ class SearchConformance(ABC):
         files = [_file(f"{number}.md", _document(text)) for number, text in enumerate(texts, 1)]
         _apply(index, files)
 
-        assert "".join(sorted(_names(index, query))).replace(".md", "") == found
+        assert "".join(sorted(_exact(index, query))).replace(".md", "") == found
+
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("why do we keep sessions in redis", "dabc"),
+            ("keeping session redis", "dacb"),
+            ("sessions", "bdc"),
+            ("session", "cbd"),
+            ("redis kafka", "da"),
+            ('"sessions are" redis', "db"),
+            ("keep_sessions redis", "da"),
+            ("we do", ""),
+        ],
+    )
+    def test_a_question_finds_what_holds_its_words_in_any_form(
+        self, index: SearchIndex, query: str, found: str
+    ) -> None:
+        """All words come before some of them, and an exact word before another form of it."""
+        texts = {
+            "a": "Redis is one more thing to run, and it must be watched by somebody",
+            "b": "Sessions are short",
+            "c": "A session of somebody else",
+            "d": "Sessions are kept in Redis, so keep it running",
+            "e": "Something else altogether that is not asked for",
+        }
+        _apply(index, [_file(name, _document(text)) for name, text in texts.items()])
+
+        assert "".join(_names(index, query)) == found
 
     @pytest.mark.parametrize("query", _HOSTILE)
     def test_no_query_is_more_than_its_words(self, index: SearchIndex, query: str) -> None:
@@ -161,12 +190,12 @@ class SearchConformance(ABC):
         )
         _apply(index, [_file(f"{number}.md", _document(text)) for number, text in enumerate(texts)])
 
-        terms = parse_query(query)
+        terms = parse_query(query).terms
         words = {word for term in terms for word in term.words}
         expected = {f"{number}.md" for number, text in enumerate(texts) if terms and words <= {*text.split()}}
-        assert set(_names(index, query)) <= expected
+        assert set(_exact(index, query)) <= expected
         if all(len(term.words) == 1 for term in terms):
-            assert set(_names(index, query)) == expected
+            assert set(_exact(index, query)) == expected
 
     def test_the_best_answer_comes_first_then_the_newest(self, index: SearchIndex) -> None:
         """A rare word weighs more than a common one, and a short document more than a long one."""
@@ -191,10 +220,11 @@ class SearchConformance(ABC):
         documents = [_document(f"alpha n{number}", minutes=number) for number in range(RANKED + 5)]
         _apply(index, [_file("a.md", *documents[:12]), _file("b.md", *documents[12:])])
 
-        best, total = index.find(parse_query("alpha"), SearchFilter(), 3)
+        best, total, _, is_least, _ = index.find(parse_query("alpha"), SearchFilter(), 3)
+        assert is_least
         assert ([hit.at for hit in best], total) == ([one.at for one in documents[: RANKED + 1 : -1]], RANKED)
-        best, total = index.find(parse_query("alpha n1*"), SearchFilter(), 0)
-        assert (best, total) == ((), 1 + 10 + 100 + 1000)
+        found = index.find(parse_query("alpha n1*"), SearchFilter(), 0)
+        assert (found.best, found.total) == ((), 1 + 10 + 100 + 1000)
 
     @pytest.mark.parametrize(
         ("wanted", "found"),
@@ -314,6 +344,15 @@ def _apply(
 ) -> None:
     with index.changing():
         index.apply(SearchChange(kind, folders or {}, gone, found))
+
+
+def _exact(index: SearchIndex, query: str) -> list[str]:
+    """Return the documents that hold all terms exactly."""
+    return [
+        hit.file
+        for hit in index.find(parse_query(query), SearchFilter(), 50).best
+        if hit.rank is MatchRank.ALL
+    ]
 
 
 def _names(index: SearchIndex, query: str, wanted: SearchFilter | None = None) -> list[str]:

@@ -1,4 +1,4 @@
-"""`passdown search`: search ledgers, archived sessions, events, streams and loops."""
+"""`passdown search`: search ledgers, journals, archived sessions, events, streams and loops."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,6 +17,9 @@ _READING: Final = "reading documents"
 _INDENT: Final = 4
 _NUMBER: Final = 6
 _JSON_LINE: Final = 200
+_FEW: Final = 3
+"""How many weak results are shown."""
+_WEAK: Final = "Weak matches, with few of the words:"
 
 
 @click.command()
@@ -39,12 +42,12 @@ _JSON_LINE: Final = 200
 def command(
     words: tuple[str, ...], kind: tuple[str, ...], agent: str, since: str, limit: int, *, as_json: bool
 ) -> None:
-    """Search ledgers, archives, events, streams and loops.
+    """Search ledgers, journals, archives, events, streams and loops.
 
-    A document matches if it contains all WORDS, in any order; case and accents are ignored. `word*` matches
-    every word that starts with `word`. Words in double quotes must follow each other, as in '"no server"'.
-    Ledgers of running sessions come first, then the best matches, then the newest. Archived events are
-    included.
+    Ask a question, or type a few WORDS. Documents with all of them come first, then those with some. Other
+    forms of English words are found too; case and accents are ignored. `word*` matches every word that starts
+    with `word`. Words in double quotes must follow each other, as in '"no server"'. Archived events are
+    included, and so are notes and prompts of this machine, marked as local.
     """
     request = DocumentQuery(
         text=" ".join(words),
@@ -58,26 +61,44 @@ def command(
 
 
 def _say(answer: FoundDocuments) -> None:
-    for match in answer.matches:
-        for line in _lines(match):
-            output.say(line)
-    more = answer.total - len(answer.matches)
+    strong = [match for match in answer.matches if not match.is_weak]
+    weak = [match for match in answer.matches if match.is_weak][:_FEW]
+    for match in strong:
+        _show_match(match)
+    if weak:
+        output.say(_WEAK)
+    for match in weak:
+        _show_match(match)
     if not answer.total:
         output.note("nothing found")
-        output.note_hint("try fewer words, or `word*` for every word that starts with `word`")
+        output.note_hint("try other words, or `word*` for every word that starts with `word`")
+    _count_rest(answer, len(strong), len(weak))
+
+
+def _show_match(match: FoundDocument) -> None:
+    for line in _lines(match):
+        output.say(line)
+
+
+def _count_rest(answer: FoundDocuments, strong: int, weak: int) -> None:
+    """Say how many results are not shown."""
+    more, more_weak = answer.total - answer.weak_total - strong, answer.weak_total - weak
     if more:
         output.note(f"and {'at least ' if answer.is_least else ''}{more} more")
         output.note_hint("show more with -n N, or narrow it down with more words, --kind, --agent or --since")
+    if more_weak:
+        output.note(f"and {more_weak} weak {'match' if more_weak == 1 else 'matches'} not shown")
 
 
 def _lines(match: FoundDocument) -> Sequence[str]:
     """Render a match on three lines: time, kind, name, agent; the matching line; the command to show it."""
     behind = "  (retracted)" if match.is_retracted else ""
+    local = "  (local)" if match.is_local else ""
     who = f"  {match.agent}" if match.agent else ""
     first = f"{minute(match.at)}  {match.kind.value}  {match.name}{who}"
     return (
         cut(first, width() - len(behind)) + behind,
-        " " * _INDENT + cut(f"{match.line}: {match.text}", width() - _INDENT),
+        " " * _INDENT + cut(f"{match.line}: {match.text}", width() - _INDENT - len(local)) + local,
         # A command is never cut: a part of it could do something else.
         " " * _INDENT + one_line(match.command),
     )
