@@ -242,6 +242,7 @@ _ROWS: Final = (
     ),
     # --- Set up
     _set_up("init", "Set up Passdown in this project: settings and git rules."),
+    _set_up("import", "Import the transcripts of old sessions, for search.", "set_up.imports:command"),
     _set_up("install", "Install the plugin into a host, after showing you the changes.", "install"),
     _set_up("uninstall", "Remove the plugin from a host; your own changes stay.", "install"),
     _set_up("try", "Show what Passdown does, in a temporary repository.", "set_up.trial:command"),
@@ -338,6 +339,9 @@ _ROWS: Final = (
     _further("context", "Save and recall a session's context.", "work.contexts"),
     _further("metrics", "Summarize what was recorded here: recoveries, conflicts, old handoffs."),
     _further("archive", "Verify the archive, archive what is due, and settle conflicts."),
+    _further(
+        "history", "List imported sessions, or show one; see `passdown import`.", "set_up.history:command"
+    ),
     _further("event", "Show an event, or retract one; same as `log`.", "log"),
     _further("ready", "List the tasks you can claim now; same as `task ready`.", "work.tracker"),
     _further(
