@@ -11,6 +11,7 @@ from passdown.core.digests import sha256
 from passdown.core.json_text import load_object
 from passdown.engines import user_folders
 from passdown.engines.files import archive, read
+from passdown.engines.files.document_folders import HistoryFiles
 from passdown.engines.files.transcripts import FileTranscripts
 from passdown.errors import UsageError
 from passdown.ports.host import Host, Install
@@ -54,6 +55,15 @@ def open_history(workspace: Workspace) -> HistoryPlace:
     where = find_history_folder(workspace)
     documents = workspace.git_documents or open_documents(Path(where.root))
     return HistoryPlace(documents=documents, folder=where.folder, shown=where.shown)
+
+
+def open_history_files(workspace: Workspace) -> HistoryFiles:
+    """Return the history of a project as search reads it; there is none without git or a home folder."""
+    try:
+        where = find_history_folder(workspace)
+    except UsageError:
+        return HistoryFiles("", "")
+    return HistoryFiles(where.root, f"{where.root}/{where.folder}")
 
 
 def open_import(workspace: Workspace, host: str = "") -> ImportScope:

@@ -45,6 +45,7 @@ class FoundDocument:
     at: Annotated[datetime, "When it was written.", MILLIS]
     agent: Annotated[str | None, "Who wrote it, if known."]
     is_retracted: Annotated[bool, "Whether it was retracted."]
+    is_local: Annotated[bool, "Whether it never leaves this machine."]
     line: Annotated[int, "The number of the matching line."]
     text: Annotated[str, "The matching line, shortened."]
     words: Annotated[tuple[str, ...], "The words in it that match."]
@@ -67,5 +68,7 @@ def search(caller: Caller, request: DocumentQuery) -> FoundDocuments:
     scope = open_search_scope(caller.workspace, cached=caller.around.limits.is_cached)
     asked = SearchRequest(text=request.text, wanted=wanted, limit=request.limit, size=request.size)
     found = service.search(caller.workspace, scope, asked, caller.around.progress)
-    matches = tuple(describe(FoundDocument, one, one.snippet) for one in found.matches)
+    matches = tuple(
+        describe(FoundDocument, one, one.snippet, is_local=one.kind.is_local) for one in found.matches
+    )
     return FoundDocuments(matches=matches, total=found.total, is_least=found.is_least)

@@ -50,6 +50,12 @@ class DocumentKind(StrEnum):
     EVENT = "event"
     STREAM = "stream"
     LOOP = "loop"
+    HISTORY = "history"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether documents of the kind never leave this machine (C134)."""
+        return self is DocumentKind.HISTORY
 
 
 class SearchTerm(NamedTuple):

@@ -1,4 +1,4 @@
-"""`passdown search`: search ledgers, archived sessions, events, streams and loops."""
+"""`passdown search`: search ledgers, archived sessions, events, streams, loops and history."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -39,12 +39,12 @@ _JSON_LINE: Final = 200
 def command(
     words: tuple[str, ...], kind: tuple[str, ...], agent: str, since: str, limit: int, *, as_json: bool
 ) -> None:
-    """Search ledgers, archives, events, streams and loops.
+    """Search ledgers, archives, events, streams, loops and history.
 
     A document matches if it contains all WORDS, in any order; case and accents are ignored. `word*` matches
     every word that starts with `word`. Words in double quotes must follow each other, as in '"no server"'.
     Ledgers of running sessions come first, then the best matches, then the newest. Archived events are
-    included.
+    included. History is what `passdown import` imported; it is marked as local.
     """
     request = DocumentQuery(
         text=" ".join(words),
@@ -72,7 +72,7 @@ def _say(answer: FoundDocuments) -> None:
 
 def _lines(match: FoundDocument) -> Sequence[str]:
     """Render a match on three lines: time, kind, name, agent; the matching line; the command to show it."""
-    behind = "  (retracted)" if match.is_retracted else ""
+    behind = "  (retracted)" if match.is_retracted else "  (local)" if match.is_local else ""
     who = f"  {match.agent}" if match.agent else ""
     first = f"{minute(match.at)}  {match.kind.value}  {match.name}{who}"
     return (
