@@ -91,10 +91,6 @@ class Repository(Protocol):
         """Return the absolute path of the git folder that all checkouts share, or None if there is none."""
         ...
 
-    def remotes(self) -> Sequence[str]:
-        """Return the URLs of the remotes, as git's settings name them; empty without git."""
-        ...
-
     def prefix(self) -> str:
         """Return the path from the top of the checkout to the root; empty at the top and without git."""
         ...

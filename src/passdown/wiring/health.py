@@ -13,11 +13,13 @@ from passdown.engines.programs import SystemPrograms
 from passdown.engines.sqlite.mounts import MOUNTS, MountKind, find_mount
 from passdown.errors import PassdownError, UsageError
 from passdown.services.project.doctor import Examination
+from passdown.services.project.imports import ImportScope
 from passdown.services.project.installs import InstallTarget
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
 from passdown.wiring.caches import CachePlace, cache_folders, open_cached, open_memory_index
 from passdown.wiring.coordination import examine_file
+from passdown.wiring.imports import open_import
 from passdown.wiring.installs import OwnProgram, list_sandbox_targets
 from passdown.wiring.projects import find_coordination_url, find_user_file, open_hosts
 from passdown.wiring.workspaces import LocalWorkspace, Outside, open_workspace, swept_folders
@@ -55,6 +57,7 @@ def open_examination(
         plugin=user_folders.read_plugin(),
         installed=user_folders.read_installed(open_hosts().load(), variables, sys.platform),
         sandboxes=_list_sandboxes(program, root),
+        past=_open_past(workspace),
         programs=SystemPrograms(str(root), seconds=10.0, variables=user_folders.emptied(variables)),
     )
 
@@ -65,6 +68,14 @@ def _list_sandboxes(program: OwnProgram, root: Path) -> list[InstallTarget]:
         return list_sandbox_targets(program, root)
     except UsageError:
         return []
+
+
+def _open_past(workspace: Workspace) -> ImportScope | None:
+    """Return the transcripts of hosts; None without a place for history."""
+    try:
+        return open_import(workspace)
+    except UsageError:
+        return None
 
 
 def _find_trouble(settings: Settings, variables: Mapping[str, str]) -> PassdownError | None:

@@ -13,6 +13,7 @@ from passdown.engines import user_folders
 from passdown.engines.files import archive, read
 from passdown.engines.files.document_folders import HistoryFiles
 from passdown.engines.files.transcripts import FileTranscripts
+from passdown.engines.git.repository import GitRepository
 from passdown.errors import UsageError
 from passdown.ports.host import Host, Install
 from passdown.services.project.imports import HistoryPlace, ImportScope, TranscriptHost
@@ -85,6 +86,7 @@ def open_import(workspace: Workspace, host: str = "") -> ImportScope:
         resolve=lambda path: os.path.realpath(path).replace(os.sep, "/"),
         exists=os.path.isdir,
         is_top=lambda folder: is_top(folder) or os.path.isfile(f"{folder}/{layout.SETTINGS}"),
+        remotes=GitRepository(workspace.root, variables=workspace.variables).remotes,
         clear=clear,
     )
 

@@ -2,13 +2,14 @@
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from tests.support.claude_lines import ClaudeTranscript
-from tests.support.commands import Caller
-from tests.support.gits import Project
+from tests.support.commands import Caller, Terminal
+from tests.support.gits import Project, make_started
 
 SESSION = "37dd1487-cbb5-445b-ae8e-cc72aca90d02"
 OTHER = "5f0c1e0a-0000-4000-8000-000000000001"
@@ -122,3 +123,45 @@ def test_a_transcript_that_grows_is_replaced_and_a_cut_one_keeps_its_history(
     made.path.unlink()
     assert command("import", "--yes").code == 0
     assert command("history", "show", SESSION).out == after
+
+
+@pytest.mark.requirement("C134")
+def test_init_offers_to_import_and_shows_results(transcripts: Path, tmp_path: Path) -> None:
+    project = make_started(tmp_path / "new")
+    for number in range(4):
+        write_transcript(transcripts, project.folder, f"{SESSION[:-1]}{number}")
+    with Terminal("init", cwd=project.folder) as person:
+        for question in ("through git?", "checkpoints?", "Write this?", "They stay here."):
+            person.read_until(question)
+            person.type("y\n")
+        done = person.close()
+
+    assert done.code == 0, done
+    assert "Claude Code: 4 transcripts" in done.out
+    assert "$ passdown search sessions.py" in done.out
+    assert done.out.count("passdown history show ") == 3
+    assert len(history(project)) == 4
+
+
+@pytest.mark.requirement("C134")
+def test_doctor_says_when_a_host_deletes_what_was_not_imported(
+    command: Caller, project: Project, transcripts: Path
+) -> None:
+    made = write_transcript(transcripts, project.folder, SESSION)
+    written = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+    os.utime(made.path, (written, written))
+
+    assert "Claude Code will delete 1 transcript of this project, the first in 20 days" in doctor(command)
+    (transcripts.parent / "settings.json").write_text('{"cleanupPeriodDays": 12}')
+    assert "the first in 2 days" in doctor(command)
+    (transcripts.parent / "settings.json").write_text('{"cleanupPeriodDays": 5}')
+    assert "the first at its next start" in doctor(command)
+
+    assert command("import", "--yes").code == 0
+    assert "transcript" not in doctor(command)
+
+
+def doctor(command: Caller) -> str:
+    """Give what `doctor` says, in one line."""
+    done = command("doctor")
+    return " ".join((done.out + done.err).split())

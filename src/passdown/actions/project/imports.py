@@ -160,6 +160,11 @@ def forget(caller: Caller, _request: None = None) -> ForgottenHistory:
     return ForgottenHistory(done=True, sessions=service.forget_history(scope), folder=scope.place.shown)
 
 
+def pick_words(caller: Caller, _request: None = None) -> str:
+    """Return words that find something in what was imported; empty if nothing was."""
+    return service.pick_words(open_history(caller.workspace))
+
+
 def list_sessions(caller: Caller, limit: int | None) -> HistoryList:
     """List the newest imported sessions."""
     found = service.list_history(open_history(caller.workspace))

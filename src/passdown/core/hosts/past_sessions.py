@@ -8,7 +8,7 @@
 4. A session that says too much is cut at the end; what is left out is counted.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import accumulate, takewhile
 from typing import Annotated, Final, NamedTuple
@@ -209,12 +209,3 @@ def make_head(base: HistoryHead, found: PastEntries) -> HistoryHead:
 def days_left(changed: datetime, now: datetime, kept: int) -> int:
     """Return in how many days a host deletes a transcript; 0 if it may do so now."""
     return max(0, kept - (now - changed).days)
-
-
-def count_kinds(heads: Iterable[HistoryHead]) -> Mapping[str, int]:
-    """Count the entries of each kind in several sessions."""
-    counts: dict[str, int] = {}
-    for head in heads:
-        for kind, count in head.counts:
-            counts[kind] = counts.get(kind, 0) + count
-    return counts

@@ -96,6 +96,7 @@ class GitRepository:
         return place.common if place else None
 
     def remotes(self) -> Sequence[str]:
+        """Return the URLs of the remotes, as git's settings name them; empty without git."""
         place = self._place()
         if place is None:
             return ()

@@ -5,6 +5,7 @@ use. Hosts' files are only read, and what is written stays on this machine.
 """
 
 import posixpath
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -33,6 +34,8 @@ from passdown.core.hosts.past_sessions import (
     read_origin,
 )
 from passdown.core.hosts.transcripts import START, Observation, TranscriptReader, read_piece
+from passdown.core.kinds import FactKind
+from passdown.core.project.search_query import is_shell_safe, split_words
 from passdown.core.sessions.session_facts import fold_journal
 from passdown.errors import FormatError, StorageError, UsageError
 from passdown.ports.documents import Documents
@@ -42,6 +45,9 @@ from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 START_BYTES: Final = 65_536
 """How much of a transcript is read to find out where its session worked; if that is too little, all is."""
+
+_NEWEST: Final = 20
+"""How many sessions are looked at for words to search."""
 
 Step = Callable[[int, int], None]
 
@@ -77,6 +83,7 @@ class ImportScope:
     resolve: Annotated[Callable[[str], str], "Returns an absolute path without links; it need not exist."]
     exists: Annotated[Callable[[str], bool], "Returns whether there is such a folder."]
     is_top: Annotated[Callable[[str], bool], "Returns whether a folder is the top of a checkout or project."]
+    remotes: Annotated[Callable[[], Sequence[str]], "Returns the URLs of the repository's remotes."]
     clear: Annotated[Callable[[], None], "Removes empty folders of history, and all words from the index."]
 
 
@@ -127,7 +134,7 @@ class ListedHistory(NamedTuple):
 class DueDeletion(NamedTuple):
     """Transcripts that a host will delete before they were imported."""
 
-    title: str
+    host: TranscriptHost
     transcripts: int
     days: int
     """How many days are left until it deletes the first of them."""
@@ -235,7 +242,7 @@ class _Ownership:
 
     @cached_property
     def _remotes(self) -> Sequence[str]:
-        return self._workspace.repository.remotes()
+        return self._scope.remotes()
 
     @cached_property
     def _removed(self) -> Sequence[str]:
@@ -373,6 +380,29 @@ def find_history(place: HistoryPlace, name: str) -> ImportedSession:
             )
 
 
+def pick_words(place: HistoryPlace) -> str:
+    """Return words that the newest sessions hold: the file edited in most of them, else what one is about."""
+    newest = list_history(place)[:_NEWEST]
+    sessions = [_parse(place, one) for one in newest]
+    files = Counter(
+        entry.text.rpartition("/")[2]
+        for session in sessions
+        if session is not None
+        for entry in session.entries
+        if entry.kind == FactKind.FILE
+    )
+    named = [name for name, _ in files.most_common() if is_shell_safe(name)]
+    words = [word for one in newest for word in split_words(one.head.about)]
+    return next(iter((*named, *sorted(words, key=len, reverse=True))), "")
+
+
+def _parse(place: HistoryPlace, one: ListedHistory) -> ImportedSession | None:
+    path = f"{place.folder}/{layout.history_file(one.host, one.name)}"
+    with suppress(FormatError, StorageError):  # it was just removed
+        return parse_history(place.documents.read(path).decode("utf-8", "replace"))
+    return None
+
+
 def forget_history(scope: ImportScope) -> int:
     """Remove all history of the project and its words from the search index; return how many sessions."""
     place, count = scope.place, 0
@@ -399,4 +429,4 @@ def find_due(workspace: Workspace, scope: ImportScope, now: datetime) -> Iterato
     for host in hosts:
         due = [one.file.changed for one in plan.new if one.host is host]
         if due and host.kept_days is not None:
-            yield DueDeletion(host.title, len(due), days_left(min(due), now, host.kept_days))
+            yield DueDeletion(host, len(due), days_left(min(due), now, host.kept_days))

@@ -28,7 +28,6 @@ class MemoryRepository:
         self.default: str | None = None
         self.there = True
         self.last = ""
-        self.urls: list[str] = []
         self.refusal: Skipped | None = None
         self._documents = documents
         self._ignored = tuple(ignored)
@@ -58,10 +57,6 @@ class MemoryRepository:
     def common_folder(self) -> str | None:
         """Return a folder that is not on disk."""
         return "/memory/.git" if self.there else None
-
-    def remotes(self) -> Sequence[str]:
-        """Return the URLs of the remotes."""
-        return list(self.urls) if self.there else []
 
     def prefix(self) -> str:
         """Return an empty prefix: the root is the top."""

@@ -27,8 +27,13 @@ USUAL: Final = 20
 )
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Show N events (default: 20).")
 @click.option("--all", "show_all", is_flag=True, help="Show all, not only the newest.")
-@click.option("--sessions", is_flag=True, help="List the sessions that ended, not events.")
-@click.option("--history", is_flag=True, help="List imported sessions, not events; see `passdown import`.")
+@click.option("--sessions", "listed", flag_value="sessions", help="List the sessions that ended, not events.")
+@click.option(
+    "--history",
+    "listed",
+    flag_value="history",
+    help="List imported sessions, not events; see `passdown import`.",
+)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object, with the content of each event."
 )
@@ -39,8 +44,7 @@ def command(
     *,
     limit: int | None,
     show_all: bool,
-    sessions: bool,
-    history: bool,
+    listed: str | None,
     as_json: bool,
     **wanted: str,
 ) -> None:
@@ -54,21 +58,18 @@ def command(
     one in full. With --history, lists the sessions that `passdown import` imported.
     """
     if context.invoked_subcommand is not None:
-        if limit is not None or show_all or sessions or history or any(wanted.values()):
+        if limit is not None or show_all or listed or any(wanted.values()):
             hint = f"write `passdown log {context.invoked_subcommand} ID`"
             raise UsageError("only the list of events can be filtered", hint=hint)
         return
     if show_all and limit is not None:
         raise UsageError("--all and --limit cannot be combined", hint="remove one of them")
     shown = None if show_all else limit or USUAL
-    if not (sessions or history):
+    if listed is None:
         show_log(LogRequest(**wanted, limit=shown), as_json=as_json)
-    elif sessions and history:
-        raise UsageError("--sessions and --history cannot be combined", hint="remove one of them")
     elif any(wanted.values()):
-        listed = "--sessions" if sessions else "--history"
-        raise UsageError(f"{listed} lists every session; it cannot be filtered", hint="remove the filter")
-    elif sessions:
+        raise UsageError(f"--{listed} lists every session; it cannot be filtered", hint="remove the filter")
+    elif listed == "sessions":
         _show_sessions(shown, as_json=as_json)
     else:
         from passdown.faces.cli.commands.set_up.history import list_history  # few calls list history

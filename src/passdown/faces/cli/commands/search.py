@@ -52,12 +52,18 @@ def command(
         agent=agent,
         since=since,
         limit=limit,
-        size=_JSON_LINE if as_json else width() - _INDENT - _NUMBER,
+        size=_JSON_LINE if as_json else result_width(),
     )
-    show(call(search, request, doing=_READING), _say, as_json=as_json)
+    show(call(search, request, doing=_READING), say_results, as_json=as_json)
 
 
-def _say(answer: FoundDocuments) -> None:
+def result_width() -> int:
+    """Return how long the line of a result may be."""
+    return width() - _INDENT - _NUMBER
+
+
+def say_results(answer: FoundDocuments) -> None:
+    """Print the results of a search."""
     for match in answer.matches:
         for line in _lines(match):
             output.say(line)

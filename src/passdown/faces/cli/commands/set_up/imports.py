@@ -6,15 +6,20 @@ import click
 
 from passdown.actions.answers import encode
 from passdown.actions.project import imports as actions
+from passdown.actions.project.searches import DocumentQuery, search
+from passdown.core.project.search_query import DocumentKind
 from passdown.core.safe_text import one_line
 from passdown.errors import UsageError
 from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show
+from passdown.faces.cli.commands.search import result_width, say_results
 from passdown.faces.cli.hosts import HostChoice
 from passdown.faces.cli.lines import minute
 
 READING: Final = "reading transcripts"
 _MEGABYTE: Final = 1_000_000
+_EXAMPLES: Final = 3
+"""How many results `init` shows of what it imported."""
 
 
 @click.command()
@@ -44,23 +49,56 @@ def command(*, host: str | None, since: str, dry_run: bool, forget: bool, yes: b
         if host or since or dry_run:
             raise UsageError("--forget removes all history", hint="use it alone, or with --yes")
         return _forget(yes=yes, as_json=as_json)
-    answer = call(actions.plan_import, actions.ImportRequest(host=host or "", since=since), doing=READING)
-    planned = answer.result
+    request = actions.ImportRequest(host=host or "", since=since)
+    planned = call(actions.plan_import, request, doing=READING).result
     if not as_json:
         say_plan(planned)
     if dry_run or not planned.count:
         if as_json:
             output.say_json(encode(planned))
         return 0
-    if not (yes or (not as_json and output.has_person() and output.agrees("Import them?", usual=True))):
-        if as_json:
-            output.say_json(encode(planned))
-        output.note("nothing was imported")
-        if not output.has_person():
-            output.note_hint("no terminal to ask on; pass --yes to import without asking")
-        return 1
-    show(call(actions.carry_out, planned, is_first=False, doing=READING), say_done, as_json=as_json)
-    return 0
+    return _import(planned, yes=yes, as_json=as_json)
+
+
+def _import(planned: actions.ImportResult, *, yes: bool, as_json: bool) -> int:
+    if yes or (not as_json and _agrees("Import them?", usual=True)):
+        carry_out(planned, as_json=as_json)
+        return 0
+    if as_json:
+        output.say_json(encode(planned))
+    output.note("nothing was imported")
+    if not output.has_person():
+        output.note_hint("no terminal to ask on; pass --yes to import without asking")
+    return 1
+
+
+def carry_out(planned: actions.ImportResult, *, as_json: bool = False) -> None:
+    """Import what was planned, with a progress bar."""
+    show(call(actions.carry_out, planned, is_first=False, doing=READING), _say_done, as_json=as_json)
+
+
+def offer_history() -> None:
+    """Offer to import the transcripts of this project, if there are any, and show what can be found then."""
+    planned = call(actions.plan_import, actions.ImportRequest(), is_first=False, doing=READING).result
+    if not planned.count:
+        return
+    output.say("")
+    say_plan(planned)
+    if not output.agrees("Import these old sessions, so that search finds them? They stay here.", usual=True):
+        output.note_hint("`passdown import` does it later")
+        return
+    carry_out(planned)
+    words = call(actions.pick_words, None, is_first=False).result
+    if words:
+        output.say(f"\n$ passdown search {words}")
+        request = DocumentQuery(
+            text=words, kinds=(DocumentKind.HISTORY,), limit=_EXAMPLES, size=result_width()
+        )
+        show(call(search, request, is_first=False), say_results, as_json=False)
+
+
+def _agrees(question: str, *, usual: bool) -> bool:
+    return output.has_person() and output.agrees(question, usual=usual)
 
 
 def say_plan(planned: actions.ImportResult) -> None:
@@ -80,7 +118,7 @@ def say_plan(planned: actions.ImportResult) -> None:
         output.say(f"left out: {', '.join(rest)}")
 
 
-def say_done(done: actions.ImportResult) -> None:
+def _say_done(done: actions.ImportResult) -> None:
     """Say what was imported, and how to find it."""
     sessions, entries = (
         output.counted(done.sessions, "session"),
@@ -95,8 +133,7 @@ def say_done(done: actions.ImportResult) -> None:
 def _forget(*, yes: bool, as_json: bool) -> int:
     found = call(actions.count_history, None).result
     question = f"Remove {output.counted(found.sessions, 'imported session')}?"
-    is_agreed = yes or (not as_json and output.has_person() and output.agrees(question, usual=False))
-    if not is_agreed:
+    if not (yes or (not as_json and _agrees(question, usual=False))):
         if as_json:
             output.say_json(encode(found))
         output.note("nothing was removed")
