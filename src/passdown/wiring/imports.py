@@ -14,6 +14,7 @@ from passdown.engines.files import archive, read
 from passdown.engines.files.document_folders import HistoryFiles
 from passdown.engines.files.transcripts import FileTranscripts
 from passdown.engines.git.repository import GitRepository
+from passdown.engines.process import SystemProcesses
 from passdown.errors import UsageError
 from passdown.ports.host import Host, Install
 from passdown.services.project.imports import HistoryPlace, ImportScope, TranscriptHost
@@ -72,8 +73,13 @@ def open_import(workspace: Workspace, host: str = "") -> ImportScope:
     hosts = [open_hosts().find(host)] if host else list(open_hosts().load())
     where = find_history_folder(workspace)
 
+    folder = f"{where.root}/{where.folder}"
+
+    def sweep() -> int:
+        return archive.sweep([folder], SystemProcesses().is_gone, roots=[where.root])
+
     def clear() -> None:
-        archive.remove_empty_folders(f"{where.root}/{where.folder}")
+        archive.remove_empty_folders(folder)
         common = workspace.repository.common_folder()
         remove_search_indexes(
             CachePlace(Path(workspace.root), workspace.settings, common, workspace.tracking)
@@ -87,6 +93,7 @@ def open_import(workspace: Workspace, host: str = "") -> ImportScope:
         exists=os.path.isdir,
         is_top=lambda folder: is_top(folder) or os.path.isfile(f"{folder}/{layout.SETTINGS}"),
         remotes=GitRepository(workspace.root, variables=workspace.variables).remotes,
+        sweep=sweep,
         clear=clear,
     )
 

@@ -89,7 +89,7 @@ def redact(text: str) -> RedactedText:
 
 
 def redact_all(texts: Sequence[str]) -> tuple[Sequence[str], tuple[str, ...]]:
-    """Redact many texts; where nothing is found, this costs hardly more than one text of their total length."""
+    """Redact many texts; where nothing is found, that costs hardly more than one text of their length."""
     starts = list(accumulate((len(one) + len(_BETWEEN) for one in texts[:-1]), initial=0))
     having = {bisect_right(starts, span.start) - 1 for span in _find(_BETWEEN.join(texts))}
     if not having:

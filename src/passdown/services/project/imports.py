@@ -84,6 +84,7 @@ class ImportScope:
     exists: Annotated[Callable[[str], bool], "Returns whether there is such a folder."]
     is_top: Annotated[Callable[[str], bool], "Returns whether a folder is the top of a checkout or project."]
     remotes: Annotated[Callable[[], Sequence[str]], "Returns the URLs of the repository's remotes."]
+    sweep: Annotated[Callable[[], object], "Removes what killed imports left unfinished."]
     clear: Annotated[Callable[[], None], "Removes empty folders of history, and all words from the index."]
 
 
@@ -269,6 +270,7 @@ def import_transcripts(
     roots = [scope.resolve(workspace.root), workspace.root]
     roots += [scope.resolve(root) for root, _ in list_other_roots(workspace.repository)]
     totals = ImportTotals()
+    scope.sweep()
     for number, one in enumerate(plan.new, 1):
         if step is not None:
             step(number, len(plan.new))
@@ -409,6 +411,7 @@ def forget_history(scope: ImportScope) -> int:
     for path in list(_list_all(place)):
         is_removed = place.documents.remove(path, place.documents.read(path))
         count += is_removed and bool(layout.history_session(path))
+    scope.sweep()
     scope.clear()
     return count
 

@@ -82,12 +82,16 @@ def count_questions(workspace: Workspace) -> int:
 
 
 def find_index_state(scope: SearchScope) -> IndexState:
-    """Compare the search index with the files, by their names and marks; no file is read."""
+    """Compare the search index with the files, by their names and marks; no file is read.
+
+    History does not count: an import changes nothing else, not even what is said of the index (C134).
+    """
+    sources = {kind: source for kind, source in scope.sources.items() if not kind.is_local}
     try:
-        known = {kind: scope.index.folders(kind) for kind in scope.sources}
+        known = {kind: scope.index.folders(kind) for kind in sources}
         changes = sum(
             count_changes(source, known[kind], partial(scope.index.files, kind))
-            for kind, source in scope.sources.items()
+            for kind, source in sources.items()
         )
     except CacheError:
         return IndexState(health=IndexHealth.UNUSABLE)
