@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from passdown import layout
 from passdown.core.project.findings import CacheHealth, judge_cache_place
 from passdown.engines import user_folders
 from passdown.engines.files import archive
@@ -34,10 +35,16 @@ def open_examination(
     common = workspace.repository.common_folder()
     swept, flat = swept_folders(root, settings.paths, common)
     roots = [str(root), *([common] if common else [])]
+    history = [os.path.join(common, layout.history_folder())] if common else []
     is_gone = SystemProcesses().is_gone
+
+    def sweep() -> int:
+        swept_history = archive.sweep(history, is_gone, roots=roots)
+        return swept_history + archive.sweep(swept, is_gone, flat=flat, roots=roots)
 
     def find_leftovers() -> list[str]:
         found = archive.find_leftovers(swept, is_gone, flat=flat, roots=roots)
+        found += archive.find_leftovers(history, is_gone, roots=roots)
         return [os.path.relpath(path, root).replace(os.sep, "/") for path in found]
 
     lost, restored = examine_file(LocalWorkspace(root, settings, outside).engine_file, settings)
@@ -45,7 +52,7 @@ def open_examination(
         workspace=workspace,
         fresh=open_memory_index,
         find_leftovers=find_leftovers,
-        sweep=lambda: archive.sweep(swept, is_gone, flat=flat, roots=roots),
+        sweep=sweep,
         variables=variables,
         cache=examine_cache(workspace),
         warnings=warnings,
