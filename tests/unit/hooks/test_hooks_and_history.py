@@ -19,7 +19,6 @@ IMPORTING: Final = (
     "passdown.services.project.imports",
     "passdown.actions.project.imports",
     "passdown.wiring.imports",
-    "passdown.core.formats.history",
     "passdown.core.hosts.past_sessions",
     "passdown.hosts.claude.history",
     "passdown.hosts.codex.history",

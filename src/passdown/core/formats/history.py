@@ -11,6 +11,7 @@ from typing import Annotated, Final
 
 from passdown.core.json_text import dump, list_at, load_object, number_at, text_at
 from passdown.core.kinds import FactKind
+from passdown.core.lazy_regex import pattern
 from passdown.core.problems import Problem, Unknown, error
 from passdown.core.times import parse_instant, render_millis
 from passdown.errors import FormatError
@@ -24,6 +25,7 @@ SPEAKERS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Who said the entries of a kind; entries of other kinds are called by their kind."""
 
+_PLACE: Final = pattern(r"line ([1-9][0-9]{0,8})")
 _INDENT: Final = "    "
 
 
@@ -146,7 +148,9 @@ def render_history(session: ImportedSession) -> str:
     if session.source is not None and session == parse_history(session.source):
         return session.source
     lines = [_render_head(session.head), *map(_render_entry, session.entries)]
-    lines += [one.text for one in session.unknown]
+    for one in session.unknown:
+        number = _PLACE.fullmatch(one.place)
+        lines.insert(int(number[1]) - 1 if number else len(lines), one.text)
     return "\n".join(lines) + "\n"
 
 

@@ -31,7 +31,9 @@ LONGEST: Final = 65_536
 """How many characters of a text are searched for secrets; a secret is never longer."""
 
 MAX_CHARS: Final = 8_388_608
-"""How many characters are kept of one session."""
+"""How many characters are kept of one session, each entry with the rest of its line."""
+
+_LINE: Final = 100
 
 ABOUT_CHARS: Final = 200
 _KEPT: Final = frozenset(
@@ -138,7 +140,7 @@ def make_entries(seen: Sequence[Observation], roots: Sequence[str]) -> PastEntri
     kept = list(_without_repeats(seen))
     texts, redacted = redact_all([_text_of(one, roots) for one in kept])
     entries = [_make_entry(one, text) for one, text in zip(kept, texts, strict=True)]
-    sizes = accumulate(len(one.text) for one in entries)
+    sizes = accumulate(len(one.text) + _LINE for one in entries)
     count = sum(1 for _ in takewhile(lambda size: size <= MAX_CHARS, sizes))  # 4
     return PastEntries(
         entries=tuple(entries[:count]), left_out=len(entries) - count, redacted=tuple(sorted(redacted))
