@@ -221,3 +221,33 @@ def test_since_and_host_narrow_an_import(command: Caller, project: Project, home
     assert command("import", "--forget", "--since", "3d").code == 2
     assert command("history", "show", "nothing").code == 2
     assert command("log", "--history", "--agent", "x").code == 2
+
+
+@pytest.mark.requirement("C134", "C70")
+def test_without_git_history_is_in_the_user_s_state_and_a_purge_removes_it(
+    command: Caller, project: Project, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / "plain"
+    folder.mkdir()
+    (folder / "passdown.toml").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    monkeypatch.chdir(folder)
+    write(home, folder, "plain")
+    write(home, project.folder, "other")
+
+    assert imported(command) == ["plain"]
+
+    (kept,) = (home / "state").rglob("*.jsonl")
+    assert kept.relative_to(home / "state").parts[:2] == ("passdown", "history")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    (found,) = json.loads(command("search", "hello", "--json").out)["matches"]
+    assert found["name"] == "plain"
+    monkeypatch.chdir(project.folder)
+    assert imported(command) == ["other"]
+
+    told = json.loads(command("uninstall", "claude", "--purge", "--json").out)
+    assert ".git/passdown/history/claude/other.jsonl" in told["local"]
+    monkeypatch.chdir(folder)
+    told = json.loads(command("uninstall", "claude", "--purge", "--yes", "--json").out)
+    assert str(kept) in told["local"]
+    assert not kept.exists()

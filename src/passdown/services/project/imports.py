@@ -6,7 +6,7 @@ use. Hosts' files are only read, and what is written stays on this machine.
 
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
@@ -41,6 +41,7 @@ from passdown.errors import FormatError, StorageError, UsageError
 from passdown.ports.documents import Documents
 from passdown.ports.transcripts import TranscriptFile, Transcripts
 from passdown.records import record, replace
+from passdown.services.project.setups import PurgeableFile, purge
 from passdown.services.workspace.workspaces import Workspace, list_other_roots
 
 START_BYTES: Final = 65_536
@@ -405,19 +406,22 @@ def _parse(place: HistoryPlace, one: ListedHistory) -> ImportedSession | None:
     return None
 
 
+def list_files(place: HistoryPlace) -> Sequence[PurgeableFile]:
+    """List all files of history."""
+    return [
+        PurgeableFile(place.documents, path, f"{place.shown}{path.removeprefix(place.folder)}")
+        for path in place.documents.list(place.folder)
+    ]
+
+
 def forget_history(scope: ImportScope) -> int:
     """Remove all history of the project and its words from the search index; return how many sessions."""
     place, count = scope.place, 0
-    for path in list(_list_all(place)):
-        is_removed = place.documents.remove(path, place.documents.read(path))
-        count += is_removed and bool(layout.history_session(path))
+    for one in list_files(place):
+        count += purge([one]) and bool(layout.history_session(one.path))
     scope.sweep()
     scope.clear()
     return count
-
-
-def _list_all(place: HistoryPlace) -> Iterable[str]:
-    return place.documents.list(place.folder)
 
 
 # --- what hosts will delete ---------------------------------------------------------------------------
