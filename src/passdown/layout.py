@@ -84,6 +84,8 @@ OUTBOX = "outbox"
 """Holds one file for each session that writes to the tracker, locked while it writes."""
 HISTORY = "history"
 """Holds the imported transcripts of old sessions: a folder for each host."""
+HISTORY_COUNTS = "files.txt"
+"""Says how many imported sessions edited each file; a brief reads it, and nothing else of history."""
 SETTLED = "outbox.json"
 """Records which journals had nothing left for the tracker when they were last read."""
 HOOK_LOG = "hooks.log"
@@ -279,6 +281,11 @@ def history_folder(digest: str = "") -> str:
 def history_file(host: str, name: str) -> str:
     """Return the path of a history file, below the folder of history."""
     return f"{host}/{name}{_JSON_LINES}"
+
+
+def history_counts() -> str:
+    """Return the path below git's folder of the counts of imported sessions by file."""
+    return f"{history_folder()}/{HISTORY_COUNTS}"
 
 
 def history_session(path: str) -> str:

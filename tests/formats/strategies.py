@@ -584,6 +584,7 @@ history_values = st.builds(
         ended=maybe(millis),
         about=lines,
         counts=st.lists(st.tuples(ids, counts), max_size=3).map(tuple),
+        files=st.lists(lines, max_size=2).map(tuple),
         left_out=counts,
         redacted=st.lists(ids, max_size=2).map(tuple),
     ),

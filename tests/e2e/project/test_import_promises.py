@@ -169,6 +169,36 @@ def test_nothing_but_history_changes_however_much_the_old_sessions_did(
     assert files_below(home).keys() == {f".claude/projects/old/old-{number}.jsonl" for number in range(3)}
 
 
+@pytest.mark.requirement("C134")
+def test_a_brief_has_one_more_line_if_old_sessions_edited_the_files(
+    command: Caller, project: Project, home: Path, tmp_path: Path
+) -> None:
+    folder = home / ".claude" / "projects" / "old"
+    folder.mkdir(parents=True)
+    for number in range(3):
+        name = f"old-{number}"
+        old = ClaudeTranscript(path=folder / f"{name}.jsonl", root=project.folder, session=name)
+        old.ask("go")
+        old.edit("src/login.py")
+        old.edit("src/other.py")
+    command("start")
+    now = ClaudeTranscript(path=tmp_path / "now.jsonl", root=project.folder)
+    now.edit("src/login.py")
+    assert command("observe", str(now.path), "--host", "claude").code == 0
+    before = command("brief").out.splitlines()
+
+    assert command("import", "--yes").code == 0
+
+    after = command("brief").out.splitlines()
+    added = [line for line in after if line not in before and "passdown brief" not in line]
+    assert added == [
+        "imported old sessions edited these files 3 times: `passdown search FILE --kind history`"
+    ]
+    assert len(after) == len(before) + 1
+    command("import", "--forget", "--yes")
+    assert len(command("brief").out.splitlines()) == len(before)
+
+
 # --- no secret is kept -----------------------------------------------------------------------------------
 
 
@@ -192,10 +222,10 @@ def test_no_secret_of_the_public_rule_sets_is_in_history(
 
     assert command("import", "--yes").code == 0
 
-    (kept,) = [
-        json.loads(f"[{','.join(data.decode().splitlines())}]") for data in history_of(project).values()
-    ]
+    found = history_of(project)
+    kept = [json.loads(line) for line in found["claude/s-1.jsonl"].decode().splitlines()]
     texts = "\n".join(f"{entry.get('text')}\n{entry.get('about')}" for entry in kept)
+    texts += found["files.txt"].decode()
     assert [one for one in secrets if one.value in texts] == []
     assert "[redacted: " in texts
     assert kept[0]["redacted"]

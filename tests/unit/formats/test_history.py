@@ -12,7 +12,9 @@ from passdown.core.formats.history import (
     describe_history,
     parse_history,
     parse_history_head,
+    render_counts,
     render_history,
+    sum_counts,
 )
 from passdown.core.problems import Unknown
 from passdown.errors import FormatError
@@ -56,6 +58,16 @@ def test_counts_that_are_none_are_left_out() -> None:
     counts = json.dumps([["a", 1], ["b", "x"], 3, ["c"]])
     head = parse_history_head(f'{{"host":"h","session":"s","size":-1,"counts":{counts},"redacted":["r",1]}}')
     assert (head.counts, head.redacted, head.size) == ((("a", 1),), ("r",), 0)
+
+
+def test_sessions_are_counted_by_the_files_that_they_edited() -> None:
+    heads = [replace(HEAD, files=("a b.py", "a b.py", "ü.py")), replace(HEAD, files=("a b.py",))]
+
+    counts = render_counts(heads)
+
+    assert counts == "a b.py\t2\nü.py\t1\n".encode()
+    assert sum_counts(counts, ["a b.py", "a b.py", "ü.py", "c.py", ""]) == 3
+    assert sum_counts(b"a.py\tmany\nno count\n", ["a.py", "no count", ""]) == 0
 
 
 def test_people_see_who_said_what_and_how_it_ended() -> None:

@@ -124,6 +124,9 @@ def test_a_start_a_turn_end_and_a_verb_touch_no_imported_session(
     touched = {name: text.partition(" ")[2] for name, text in calls.items()}
     assert touched == dict.fromkeys(calls, "[]")
     assert all(int(text.partition(" ")[0]) > 0 for text in calls.values())
+    counts = project.folder / ".git" / "passdown" / "history" / "files.txt"
+    counts.write_text("".join(f"src/{number}.py\t1\n" for number in range(SESSIONS)) + "README.md\t3\n")
+    assert watch(project, "brief").partition(" ")[2] == "[]", "without a relevant file, nothing is read"
     listed = watch(project, "log", "--history")
     assert "imported-" in listed, "what is touched is seen"
     assert f"and {SESSIONS - 20} earlier" in run("log", "--history", cwd=project.folder).err

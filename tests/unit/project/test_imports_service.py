@@ -271,6 +271,18 @@ def test_a_session_is_found_by_the_start_of_its_name(attic: Attic) -> None:
         find_history(place, "xyz")
 
 
+def test_files_are_counted_again_after_an_import_that_was_killed(attic: Attic) -> None:
+    head = {"v": 1, "host": "claude", "session": "s-1", "files": ["src/a.py"]}
+    attic.documents.replace(f"{FOLDER}/claude/s-1.jsonl", json.dumps(head).encode())
+    plan = attic.plan()
+    assert plan == ImportPlan(is_counted=False)
+
+    import_transcripts(attic.place.project, attic.scope, plan)
+
+    assert attic.documents.read(f"{FOLDER}/files.txt") == b"src/a.py\t1\n"
+    assert attic.plan() == ImportPlan()
+
+
 def test_forgetting_removes_every_file_and_then_the_words(attic: Attic) -> None:
     attic.write("s-1", "hello")
     attic.run()

@@ -223,6 +223,7 @@ class BriefInput:
     explains_recording: Annotated[bool, "Whether the brief explains how to record something."] = False
     contested: Annotated[Contested, "Decisions of one key that were made without knowing of each other."] = ()
     nearby: Annotated[Nearby, "Which facts are near the session's work."] = NOWHERE
+    past_edits: Annotated[int, "How often imported sessions edited the files at hand (C134)."] = 0
 
     def nearest(self, kind: FactKind) -> tuple[Fact, ...]:
         """Return the facts of a kind: those near the session's work first, then the newest."""

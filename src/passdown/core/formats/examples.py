@@ -197,6 +197,7 @@ HISTORY: Final = ImportedSession(
         ended=_AT + timedelta(hours=1),
         about="Where should sessions live?",
         counts=(("prompt", 1), ("words", 1), ("file", 1), ("command", 1)),
+        files=("src/sessions.py",),
     ),
     entries=(
         HistoryEntry(kind="prompt", text="Where should sessions live?", at=_AT),

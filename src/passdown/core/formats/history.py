@@ -4,7 +4,8 @@ A file is written as a whole and never edited. A line that cannot be read is kep
 file without a head, or of a newer version, is not read.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Annotated, Final
@@ -54,6 +55,7 @@ class HistoryHead:
     ended: Annotated[datetime | None, "When its last entry was written."] = None
     about: Annotated[str, "The start of what the user first said."] = ""
     counts: Annotated[tuple[tuple[str, int], ...], "How many entries of each kind there are."] = ()
+    files: Annotated[tuple[str, ...], "The files of the project that it edited, from the root."] = ()
     left_out: Annotated[int, "How many entries were left out because there are too many."] = 0
     redacted: Annotated[tuple[str, ...], "The rules that found secrets."] = ()
 
@@ -117,6 +119,7 @@ def parse_history_head(text: str) -> HistoryHead:
         ended=parse_instant(text_at(value, "ended")),
         about=text_at(value, "about"),
         counts=tuple((one[0], one[1]) for one in counts if _is_count(one)),  # type: ignore[misc]  # checked
+        files=tuple(one for one in list_at(value, "files") if isinstance(one, str)),
         left_out=max(0, number_at(value, "left_out") or 0),
         redacted=tuple(one for one in list_at(value, "redacted") if isinstance(one, str)),
     )
@@ -202,3 +205,21 @@ def _behind(entry: HistoryEntry) -> str:
     if entry.exit is not None:
         return f" (exit {entry.exit})"
     return f" ({entry.status})" if entry.status else ""
+
+
+# --- how many sessions edited each file -------------------------------------------------------------
+
+
+def render_counts(heads: Iterable[HistoryHead]) -> bytes:
+    """Write how many sessions edited each file, a line each; the same sessions give the same bytes."""
+    counts = Counter(path for head in heads for path in set(head.files))
+    lines = (f"{path}\t{count}\n" for path, count in sorted(counts.items()))
+    return "".join(lines).encode("utf-8", "replace")
+
+
+def sum_counts(counts: bytes, paths: Iterable[str]) -> int:
+    """Return how often imported sessions edited some files; a line that is no count is ignored."""
+    pairs = (line.rpartition("\t") for line in counts.decode("utf-8", "replace").split("\n"))
+    known = {path: count for path, _, count in pairs}
+    found = (known.get(path, "") for path in set(paths))
+    return sum(int(count) for count in found if count.isascii() and count.isdigit())

@@ -203,9 +203,15 @@ def make_head(base: HistoryHead, found: PastEntries) -> HistoryHead:
         ended=max(times, default=None),
         about=cut(one_line(" ".join(prompts[0].split())), ABOUT_CHARS) if prompts else "",
         counts=tuple(counts.items()),
+        files=tuple(one.text for one in found.entries if one.kind == FactKind.FILE and _is_inside(one.text)),
         left_out=found.left_out,
         redacted=found.redacted,
     )
+
+
+def _is_inside(path: str) -> bool:
+    """Return whether a file is named from the root of the project."""
+    return not path.startswith(("/", "\\")) and path[1:2] != ":"
 
 
 def days_left(changed: datetime, now: datetime, kept: int) -> int:

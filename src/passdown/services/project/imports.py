@@ -18,6 +18,7 @@ from passdown.core.formats.history import (
     ImportedSession,
     parse_history,
     parse_history_head,
+    render_counts,
     render_history,
 )
 from passdown.core.formats.journal import Scope
@@ -113,6 +114,7 @@ class ImportPlan:
     known: Annotated[int, "How many are imported already."] = 0
     foreign: Annotated[int, "How many belong to other projects."] = 0
     unreadable: Annotated[int, "How many cannot be read, or do not say where their session worked."] = 0
+    is_counted: Annotated[bool, "Whether the counts by file are those of what was imported."] = True
 
 
 @record
@@ -154,7 +156,8 @@ def plan_import(
     2. One that is no longer than what was imported of it is not read again: it is unchanged, or was cut off
        since, and history keeps what it said.
     """
-    heads = {(one.host, one.name): one.head for one in list_history(scope.place)}
+    listed = list_history(scope.place)
+    heads = {(one.host, one.name): one.head for one in listed}
     found = [one for one in _list_transcripts(scope) if since is None or one.file.changed >= since]
     owner = _Ownership(workspace, scope)
     new: list[FoundTranscript] = []
@@ -173,7 +176,23 @@ def plan_import(
             new.append(one._replace(parent=one.parent or origin.parent))
         else:
             foreign += 1
-    return ImportPlan(new=tuple(new), known=known, foreign=foreign, unreadable=unreadable)
+    return ImportPlan(
+        new=tuple(new),
+        known=known,
+        foreign=foreign,
+        unreadable=unreadable,
+        is_counted=_read_counts(scope.place) == _count_files(listed),
+    )
+
+
+def _count_files(listed: Sequence["ListedHistory"]) -> bytes:
+    return render_counts(one.head for one in listed) if listed else b""
+
+
+def _read_counts(place: HistoryPlace) -> bytes:
+    """Return the counts by file as they were written; empty without any."""
+    path = f"{place.folder}/{layout.HISTORY_COUNTS}"
+    return place.documents.read(path) if place.documents.exists(path) else b""
 
 
 def _list_transcripts(scope: ImportScope) -> Sequence[FoundTranscript]:
@@ -290,6 +309,9 @@ def import_transcripts(
             entries=totals.entries + len(session.entries),
             redacted=totals.redacted + bool(session.head.redacted),
         )
+    if counts := _count_files(list_history(scope.place)):
+        path = f"{scope.place.folder}/{layout.HISTORY_COUNTS}"
+        scope.place.documents.replace(path, counts, local=True, durable=False)
     return totals
 
 

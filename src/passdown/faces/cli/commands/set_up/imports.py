@@ -54,6 +54,8 @@ def command(*, host: str | None, since: str, dry_run: bool, forget: bool, yes: b
     if not as_json:
         say_plan(planned)
     if dry_run or not planned.count:
+        if not (dry_run or planned.plan.is_counted):  # an import was killed before it counted
+            call(actions.carry_out, planned, is_first=False)
         if as_json:
             output.say_json(encode(planned))
         return 0
