@@ -17,7 +17,10 @@ USUAL: Final = 20
 @options.json
 @click.pass_context
 def command(context: click.Context, *, as_json: bool) -> None:
-    """List imported sessions, newest first, or show one; see `passdown import`."""
+    """List imported sessions, or show one; see `passdown import`.
+
+    Without a subcommand, lists the newest.
+    """
     if context.invoked_subcommand is None:
         list_history(USUAL, as_json=as_json)
 
