@@ -84,6 +84,10 @@ ENGINE_AWAY = "engine-away.json"
 """Records when the coordination engine last failed to answer."""
 OUTBOX = "outbox"
 """Holds one file for each session that writes to the tracker, locked while it writes."""
+HISTORY = "history"
+"""Holds the imported transcripts of old sessions: a folder for each host."""
+HISTORY_COUNTS = "files.txt"
+"""Says how many imported sessions edited each file; a brief reads it, and nothing else of history."""
 SETTLED = "outbox.json"
 """Records which journals had nothing left for the tracker when they were last read."""
 HOOK_LOG = "hooks.log"
@@ -108,6 +112,7 @@ ARCHIVER = "archives-here.txt"
 """Exists in a clone that a person chose to archive the project's events."""
 SESSION_STATE = "session-state_"
 JSON = ".json"
+_JSON_LINES = ".jsonl"
 ADDRESSED = "handoff_"
 """How the file names of handoffs to one agent start."""
 PROCESSED = "processed_handoffs"
@@ -267,6 +272,30 @@ def lock_name(name: str) -> str:
 def database_copy(path: str, version: int) -> str:
     """Return the path of the copy of a database from before its migration from a version."""
     return f"{path}.v{version}"
+
+
+def history_folder(digest: str = "") -> str:
+    """Return the folder of history: below git's folder, or below the user's state for a project without git.
+
+    There, the hash of the project's root keeps projects apart.
+    """
+    return f"{HISTORY}/{digest}" if digest else in_git(HISTORY)
+
+
+def history_file(host: str, name: str) -> str:
+    """Return the path of a history file, below the folder of history."""
+    return f"{host}/{name}{_JSON_LINES}"
+
+
+def history_counts() -> str:
+    """Return the path below git's folder of the counts of imported sessions by file."""
+    return f"{history_folder()}/{HISTORY_COUNTS}"
+
+
+def history_session(path: str) -> str:
+    """Return the name of a session, from the path of its history file; empty for any other file."""
+    name = path.rpartition("/")[2]
+    return name.removesuffix(_JSON_LINES) if name.endswith(_JSON_LINES) else ""
 
 
 def is_machine_state(name: str) -> bool:

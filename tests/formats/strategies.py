@@ -19,6 +19,7 @@ from passdown.core.formats.archives import Archive, ArchiveDecision, ArchiveStat
 from passdown.core.formats.change_states import ChangePhase, ChangeState, Lane, RunMode
 from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.events import Event, EventCheckpoint
+from passdown.core.formats.history import HistoryEntry, HistoryHead, ImportedSession
 from passdown.core.formats.journal import Journal, JournalLine
 from passdown.core.formats.ledgers import (
     GateResult,
@@ -569,6 +570,37 @@ def make_journal(parts: Sequence[JournalLine | str]) -> Journal:
 
 journal_values = st.lists(journal_lines | st.sampled_from(_TORN), max_size=5).map(make_journal)
 
+history_values = st.builds(
+    ImportedSession,
+    head=st.builds(
+        HistoryHead,
+        host=ids,
+        session=ids,
+        parent=ids | st.just(""),
+        folder=lines,
+        transcript=lines,
+        size=counts,
+        started=maybe(millis),
+        ended=maybe(millis),
+        about=lines,
+        counts=st.lists(st.tuples(ids, counts), max_size=3).map(tuple),
+        files=st.lists(lines, max_size=2).map(tuple),
+        left_out=counts,
+        redacted=st.lists(ids, max_size=2).map(tuple),
+    ),
+    entries=st.lists(
+        st.builds(
+            HistoryEntry,
+            kind=ids,
+            text=texts,
+            at=maybe(millis),
+            exit=maybe(st.integers(-1, 255)),
+            status=lines,
+        ),
+        max_size=4,
+    ).map(tuple),
+)
+
 _LOOP_BLOCKS = st.sampled_from(
     (
         "---",
@@ -696,6 +728,7 @@ KINDS = (
         {"date": _START, "session_id": _ID, "trigger": "manual", "status": ArchiveStatus.COMPLETE},
     ),
     Kind(registry.JOURNAL, journal_values, {}),
+    Kind(registry.HISTORY, history_values, {}),
     Kind(registry.LOOP, loop_values, {}),
     Kind(registry.CHANGE_STATE, change_values, {}),
     Kind(

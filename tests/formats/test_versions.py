@@ -4,6 +4,7 @@ import pytest
 
 from passdown.core.documents.documents import MAX_CHARS
 from passdown.core.formats.addressed_handoffs import MAX_CHARS as MAX_HANDOFF
+from passdown.core.formats.history import MAX_CHARS as MAX_HISTORY
 from passdown.core.formats.journal import MAX_CHARS as MAX_JOURNAL
 from passdown.core.formats.journal import JournalLine, checksum, parse_journal, render_line
 from passdown.core.formats.loops import MAX_CHARS as MAX_LOOP
@@ -94,7 +95,13 @@ def test_unknown_members_of_journal_lines_are_kept() -> None:
 
 @pytest.mark.parametrize("one", FORMATS, ids=lambda one: one.name)
 def test_texts_over_the_limit_are_refused(one: Format) -> None:
-    limits = {"journal": MAX_JOURNAL, "session-state": MAX_STATE, "handoff": MAX_HANDOFF, "loop": MAX_LOOP}
+    limits = {
+        "journal": MAX_JOURNAL,
+        "session-state": MAX_STATE,
+        "handoff": MAX_HANDOFF,
+        "loop": MAX_LOOP,
+        "history": MAX_HISTORY,
+    }
     limit = limits.get(one.name, MAX_CHARS)
 
     with pytest.raises(FormatError, match=f"is over {limit} characters"):

@@ -1,7 +1,7 @@
 """A transcript as Claude Code writes it, made line by line."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from passdown.records import record
@@ -40,7 +40,11 @@ class ClaudeTranscript:
 
     def plan(self, **items: str) -> None:
         """Let the agent make its plan: each item, and how far it is."""
-        todos = [{"content": text.replace("_", " "), "status": status} for text, status in items.items()]
+        self.plan_all({text.replace("_", " "): status for text, status in items.items()})
+
+    def plan_all(self, items: Mapping[str, str]) -> None:
+        """Let the agent make its plan of items in any words."""
+        todos = [{"content": text, "status": status} for text, status in items.items()]
         self._use("TodoWrite", {"todos": todos}, "done")
 
     @hands_on

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from passdown.core.briefs.budgets import Budget
     from passdown.core.hosts.hook_calls import HookCall, HookReply
     from passdown.core.hosts.installs import Command, EditHook, PluginRegistration
+    from passdown.core.hosts.past_sessions import TranscriptStore
     from passdown.core.hosts.transcripts import TranscriptReader
 
 
@@ -87,6 +88,8 @@ class Host(NamedTuple):
     signs: Signs = Signs()
     load_transcripts: "Callable[[], TranscriptReader] | None" = None
     """Loads the reader of the host's transcripts, which also reads how full the context is."""
+    load_store: "Callable[[], TranscriptStore] | None" = None
+    """Loads where the host keeps transcripts, for `passdown import`."""
     load_install: "Callable[[], Install] | None" = None
     """Loads how the plugin is installed in the host."""
     read_status: "Callable[[Mapping[str, object]], Status] | None" = None

@@ -27,6 +27,8 @@ CACHE: Final = layout.in_git(layout.CACHE)
 """The folder of caches in git's folder."""
 
 _EVENTS: Final = "events"
+SEARCH: Final = "search"
+"""What the cache of the search index is called."""
 _DIGEST: Final = 12
 _UNUSED: Final = 30 * 86_400
 _NAME: Final = pattern(rf"(?P<what>[a-z]+)-(?P<digest>[0-9a-f]{{{_DIGEST}}})\.(?:sqlite|txt)(?P<part>.*)")
@@ -147,6 +149,15 @@ def remove_caches(place: CachePlace) -> int:
     for name in (name for digest in gone for name in parts[digest]):
         archive.remove_cache(os.path.join(folder, name))
     return len(gone)
+
+
+def remove_search_indexes(place: CachePlace) -> None:
+    """Remove the search indexes of all checkouts, with every word that was ever in them."""
+    for folder in map(str, cache_folders(place)):
+        for name in _list(folder):
+            found = _NAME.fullmatch(name)
+            if found and found["what"] == SEARCH:
+                archive.remove_cache(os.path.join(folder, name))
 
 
 def _is_gone(folder: str, digest: str, checkouts: Sequence[str], names: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from passdown import layout
 from passdown.core.project.findings import CacheHealth, judge_cache_place
 from passdown.engines import user_folders
 from passdown.engines.files import archive
@@ -14,11 +15,13 @@ from passdown.engines.programs import SystemPrograms
 from passdown.engines.sqlite.mounts import MOUNTS, MountKind, find_mount
 from passdown.errors import AwayError, PassdownError, UsageError
 from passdown.services.project.doctor import Examination
+from passdown.services.project.imports import ImportScope
 from passdown.services.project.installs import InstallTarget
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
 from passdown.wiring.caches import CachePlace, cache_folders, open_cached, open_memory_index
 from passdown.wiring.coordination import examine_file
+from passdown.wiring.imports import open_import
 from passdown.wiring.installs import OwnProgram, list_sandbox_targets
 from passdown.wiring.projects import find_coordination_url, find_user_file, open_hosts
 from passdown.wiring.workspaces import LocalWorkspace, Outside, open_workspace, swept_folders
@@ -38,10 +41,16 @@ def open_examination(
     common = workspace.repository.common_folder()
     swept, flat = swept_folders(root, settings.paths, common)
     roots = [str(root), *([common] if common else [])]
+    history = [os.path.join(common, layout.history_folder())] if common else []
     is_gone = SystemProcesses().is_gone
+
+    def sweep() -> int:
+        swept_history = archive.sweep(history, is_gone, roots=roots)
+        return swept_history + archive.sweep(swept, is_gone, flat=flat, roots=roots)
 
     def find_leftovers() -> list[str]:
         found = archive.find_leftovers(swept, is_gone, flat=flat, roots=roots)
+        found += archive.find_leftovers(history, is_gone, roots=roots)
         return [os.path.relpath(path, root).replace(os.sep, "/") for path in found]
 
     lost, restored = examine_file(LocalWorkspace(root, settings, outside).engine_file, settings)
@@ -49,7 +58,7 @@ def open_examination(
         workspace=workspace,
         fresh=open_memory_index,
         find_leftovers=find_leftovers,
-        sweep=lambda: archive.sweep(swept, is_gone, flat=flat, roots=roots),
+        sweep=sweep,
         variables=variables,
         cache=examine_cache(workspace),
         warnings=warnings,
@@ -61,6 +70,7 @@ def open_examination(
         plugin=user_folders.read_plugin(),
         installed=user_folders.read_installed(open_hosts().load(), variables, sys.platform),
         sandboxes=_list_sandboxes(program, root),
+        past=_open_past(workspace),
         programs=SystemPrograms(str(root), seconds=10.0, variables=user_folders.emptied(variables)),
     )
 
@@ -71,6 +81,14 @@ def _list_sandboxes(program: OwnProgram, root: Path) -> list[InstallTarget]:
         return list_sandbox_targets(program, root)
     except UsageError:
         return []
+
+
+def _open_past(workspace: Workspace) -> ImportScope | None:
+    """Return the transcripts of hosts; None without a place for history."""
+    try:
+        return open_import(workspace)
+    except UsageError:
+        return None
 
 
 def _find_trouble(workspace: Workspace, variables: Mapping[str, str]) -> PassdownError | None:

@@ -9,7 +9,8 @@ from passdown.engines.sqlite.search_index import open_search
 from passdown.ports.search import SearchSource
 from passdown.services.project.search import SearchScope
 from passdown.services.workspace.workspaces import Workspace
-from passdown.wiring.caches import CachePlace, open_first
+from passdown.wiring.caches import SEARCH, CachePlace, open_first
+from passdown.wiring.imports import open_history_files
 
 
 def open_search_scope(workspace: Workspace, *, cached: bool = True) -> SearchScope:
@@ -20,11 +21,12 @@ def open_search_scope(workspace: Workspace, *, cached: bool = True) -> SearchSco
         DocumentKind.EVENT: workspace.log,
         DocumentKind.STREAM: StreamDocuments(str(root / settings.paths.handoffs), root=str(root)),
         DocumentKind.LOOP: LoopLedgers(workspace.change_files),
+        DocumentKind.HISTORY: open_history_files(workspace),
     }
     index = None
     if cached:
         common = workspace.repository.common_folder()
-        index = open_first(CachePlace(root, settings, common, workspace.tracking), "search", open_search)
+        index = open_first(CachePlace(root, settings, common, workspace.tracking), SEARCH, open_search)
     if index is not None:
         workspace.on_close(index.close)
     return SearchScope(index=index or MemorySearch(), sources=sources)

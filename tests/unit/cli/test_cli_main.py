@@ -35,8 +35,8 @@ Everyday       status  brief  search  log  handoff  tell
 Record         goal  now  done  next  decide  rule-out  ask  answer  note
                retract
 Sessions       start  end
-Set up         init  install  uninstall  try  completion  doctor  pause
-               unpause
+Set up         init  import  install  uninstall  try  completion  doctor
+               pause  unpause
 Work together  task  claim  close  reserve  release  takeover  msg  inbox
                guard  team
 Workflow       track  gate  tdd  loop  checkpoint  preflight
@@ -45,7 +45,8 @@ Documents      synthesize  view  check  format  certify  migrate
   One command: `passdown COMMAND --help`. All of them: `passdown help --all`.
 """
 FURTHER = (
-    "help heartbeat observe publish renew result sync context metrics archive event ready blocked feedback"
+    "help heartbeat observe publish renew result sync context metrics archive history event ready blocked "
+    "feedback"
 )
 """What stands behind `--all` alone."""
 

@@ -215,6 +215,10 @@ passdown team migrate
 passdown uninstall claude --yes
 passdown end --session T-birch
 passdown log --sessions
+passdown import --yes
+passdown history
+passdown history show nothing
+passdown log --history
 passdown nonsense
 """
 

@@ -83,5 +83,5 @@ def test_an_unknown_format_is_answered_with_those_there_are(command: Caller, ver
         "",
         "passdown: there is no format lodger\n"
         "  hint: use one of ledger, stream, event, view, session-state, archive, journal,\n"
-        "        handoff, loop, change-state, session-context\n",
+        "        history, handoff, loop, change-state, session-context\n",
     )

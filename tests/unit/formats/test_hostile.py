@@ -52,6 +52,7 @@ EXAMPLES: Final[Mapping[str, AnyDocument]] = MappingProxyType(
         "handoff": examples.ADDRESSED_HANDOFF,
         "archive": examples.ARCHIVE,
         "journal": examples.JOURNAL,
+        "history": examples.HISTORY,
         "loop": examples.LOOP,
         "change-state": examples.CHANGE_STATE,
         "session-context": examples.SESSION_CONTEXT,
@@ -238,7 +239,7 @@ def test_value_that_looks_like_structure_stays_a_value(found: Format) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["event", "session-state", "handoff", "journal"])
+@pytest.mark.parametrize("name", ["event", "session-state", "handoff", "journal", "history"])
 def test_value_of_a_format_without_prose_reads_back_to_the_character(name: str) -> None:
     found = next(one for one in FORMATS if one.name == name)
     for where in leaves(EXAMPLES[name]):

@@ -74,6 +74,7 @@ class Desk:
     archive: Shelf = field(default_factory=Shelf)
     streams: Shelf = field(default_factory=Shelf)
     loops: Shelf = field(default_factory=Shelf)
+    history: Shelf = field(default_factory=Shelf)
     index: SearchIndex = field(default_factory=MemorySearch)
 
     @property
@@ -84,6 +85,7 @@ class Desk:
             DocumentKind.EVENT: self.place.log,
             DocumentKind.STREAM: self.streams,
             DocumentKind.LOOP: self.loops,
+            DocumentKind.HISTORY: self.history,
         }
         return SearchScope(index=self.index, sources=sources)
 
@@ -525,3 +527,25 @@ def test_a_loop_is_found_even_if_it_has_no_turn_that_can_be_read(desk: Desk, tex
 
     assert (match.kind, match.name) == (DocumentKind.LOOP, "habits/specs")
     assert match.command.endswith("habits/loops/specs.md")
+
+
+@pytest.mark.requirement("C134")
+def test_an_imported_session_is_found_by_what_people_see_of_it(desk: Desk) -> None:
+    head = '{"v":1,"host":"claude","session":"s-1","ended":"2026-01-10T12:00:00Z"}'
+    entries = (
+        '{"kind":"prompt","text":"where do\\nsessions live?"}\n{"kind":"command","text":"make","exit":2}'
+    )
+    desk.history.put("claude/s-1.jsonl", f"{head}\n{entries}\n")
+    desk.history.put("claude/odd name.jsonl", "nothing that can be read")
+
+    (match,) = desk.ask("sessions").matches
+    assert (match.kind, match.name, match.agent) == (DocumentKind.HISTORY, "s-1", "claude")
+    assert match.is_local
+    assert match.path == ".git/passdown/history/claude/s-1.jsonl"
+    assert match.at == datetime(2026, 1, 10, 12, tzinfo=UTC)
+    assert match.command == "passdown history show s-1"
+    assert match.snippet == Snippet(5, "sessions live?", ("sessions",))
+    assert desk.ask("user").matches[0].snippet.text == "user: where do"
+    assert desk.ask("prompt").total == 0, "how it is stored is not searched"
+    assert desk.ask("nothing").total == 0
+    assert desk.ask("sessions", kinds=frozenset({DocumentKind.EVENT})).total == 0

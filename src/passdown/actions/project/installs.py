@@ -8,9 +8,12 @@ from passdown.actions.answers import HIDDEN, Form
 from passdown.actions.callers import Caller
 from passdown.core.hosts.installs import Command, hook_line, is_temporary
 from passdown.records import record, replace
+from passdown.services.project import imports as service
 from passdown.services.project import installs
 from passdown.services.project.setups import PurgeableFile, list_local, purge
+from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import FILE_NAME
+from passdown.wiring.imports import open_history, open_import
 from passdown.wiring.installs import OwnProgram, compile_modules, list_host_states, open_install_target
 from passdown.wiring.projects import read_settings
 from passdown.wiring.workspaces import Outside, open_workspace
@@ -142,8 +145,16 @@ def plan_uninstall(caller: Caller, request: UninstallRequest) -> InstallResult:
         settings, warnings = read_settings(root, caller.around.variables)
         for text in warnings:
             caller.warn(text)
-        local = list_local(open_workspace(root, settings, Outside(variables=caller.around.variables)))
+        workspace = open_workspace(root, settings, Outside(variables=caller.around.variables))
+        local = (*list_local(workspace), *_list_history(workspace))
     return replace(_describe(target, installs.plan_uninstall(target)), local=tuple(local))
+
+
+def _list_history(workspace: Workspace) -> Sequence[PurgeableFile]:
+    """List the history of a project without git; that of others is among the files in git's folder."""
+    if workspace.git_documents is not None:
+        return ()
+    return service.list_files(open_history(workspace))
 
 
 def _describe(target: installs.InstallTarget, plan: installs.InstallPlan) -> InstallResult:
@@ -177,4 +188,7 @@ def uninstall(caller: Caller, planned: InstallResult) -> InstallResult:
     """Uninstall as planned; what the host refuses is reported, and the rest is done anyway."""
     for text in installs.uninstall(planned.target, planned.plan):
         caller.warn(text)
-    return replace(planned, done=True, removed=purge(planned.local))
+    removed = purge(planned.local)
+    if planned.local:
+        open_import(caller.workspace).sweep()  # what a killed import left unfinished is in no list
+    return replace(planned, done=True, removed=removed)

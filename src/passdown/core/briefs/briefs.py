@@ -51,6 +51,8 @@ _UNCONFIRMED: Final = "UNCONFIRMED"
 NO_GOAL: Final = 'none yet. Record it when you know it: `passdown goal "…"`'
 NO_NOW: Final = "none yet"
 _POINTERS: Final = f"`passdown search WORDS`, `{ALL_FACTS}`"
+_PAST: Final = "imported old sessions edited these files"
+_PAST_COMMAND: Final = "`passdown search FILE --kind history`"
 _FIRST_BANNER: Final = "Passdown is on. Nothing recorded yet."
 _RECORD: Final = "`passdown goal | now | done | next | decide | rule-out | ask | note`, each with a text"
 
@@ -181,6 +183,8 @@ def _make_rest(brief_input: BriefInput, show: FactLines) -> Iterator[BriefPart]:
     yield _part(brief_input, show, FactKind.MALFORMED)
     yield _team(brief_input, show)
     places = [f"ledger > {show.data(brief_input.ledger)[:MAX_TEXT]}"] if brief_input.ledger else []
+    if brief_input.past_edits:
+        places.append(f"{_PAST} {brief_input.past_edits} times: {_PAST_COMMAND}")
     yield _plain_part(3, POINTER, "More", [BriefLine(one) for one in (*places, _POINTERS)])
     for kind in (FactKind.ANSWER, FactKind.DONE):
         part = _part(brief_input, show, kind)

@@ -10,6 +10,7 @@ from passdown.core.formats.archives import Archive, ArchiveDecision, ArchiveStat
 from passdown.core.formats.change_states import Lane, RunMode, make_change_state
 from passdown.core.formats.checkpoints import Phase, ValidationState
 from passdown.core.formats.events import Event, EventCheckpoint
+from passdown.core.formats.history import HistoryEntry, HistoryHead, ImportedSession
 from passdown.core.formats.journal import Journal, JournalLine
 from passdown.core.formats.ledgers import (
     GateResult,
@@ -184,6 +185,27 @@ _FACTS: Final = (
     ),
 )
 JOURNAL: Final = Journal(lines=tuple(JournalLine(seq=at, fact=fact) for at, fact in enumerate(_FACTS, 1)))
+
+HISTORY: Final = ImportedSession(
+    head=HistoryHead(
+        host="claude",
+        session="37dd1487-cbb5-445b-ae8e-cc72aca90d02",
+        folder="/home/ada/shop",
+        transcript="/home/ada/.claude/projects/-home-ada-shop/37dd1487-cbb5-445b-ae8e-cc72aca90d02.jsonl",
+        size=198_026,
+        started=_AT,
+        ended=_AT + timedelta(hours=1),
+        about="Where should sessions live?",
+        counts=(("prompt", 1), ("words", 1), ("file", 1), ("command", 1)),
+        files=("src/sessions.py",),
+    ),
+    entries=(
+        HistoryEntry(kind="prompt", text="Where should sessions live?", at=_AT),
+        HistoryEntry(kind="words", text="In Redis: the workers share nothing else.", at=_AT),
+        HistoryEntry(kind="file", text="src/sessions.py", at=_AT + timedelta(minutes=5)),
+        HistoryEntry(kind="command", text="make test", at=_AT + timedelta(hours=1), exit=2),
+    ),
+)
 
 LOOP: Final = Loop(
     title="Ideation Loop",

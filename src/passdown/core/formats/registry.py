@@ -14,6 +14,7 @@ from passdown.core.formats import (
     change_states,
     events,
     examples,
+    history,
     journal,
     ledgers,
     loops,
@@ -140,6 +141,19 @@ JOURNAL: Final = Format(
     renderer=journal.render_journal,
     sample=examples.JOURNAL,
 )
+HISTORY: Final = Format(
+    name="history",
+    title="History",
+    doc="What an imported transcript says, one JSON line each after a head. Local, never published.",
+    version=history.VERSION,
+    paths=(
+        f"<git common dir>/{layout.history_folder()}/{layout.history_file('<host>', '<session>')}",
+        f"<user state>/{layout.OURS}/{layout.HISTORY}/<project>/{layout.history_file('<host>', '<session>')}",
+    ),
+    parse=history.parse_history,
+    renderer=history.render_history,
+    sample=examples.HISTORY,
+)
 ADDRESSED_HANDOFF: Final = Format(
     name="handoff",
     title="Addressed handoff",
@@ -191,6 +205,7 @@ FORMATS: Final = (
     SESSION_STATE,
     ARCHIVE,
     JOURNAL,
+    HISTORY,
     ADDRESSED_HANDOFF,
     LOOP,
     CHANGE_STATE,
@@ -204,6 +219,7 @@ _PATHS: Final = (
     (pattern(r"(^|/)session-state_[^/]*\.json$"), SESSION_STATE),
     (pattern(rf"(^|/){layout.ADDRESSED}[^/]*_to_[^/]*\.json$"), ADDRESSED_HANDOFF),
     (pattern(rf"(^|/)(?:{layout.OURS}|{_RUNTIME})/{layout.JOURNALS}/{_ENDED}[^/]*\.jsonl$"), JOURNAL),
+    (pattern(rf"(^|/){layout.OURS}/{layout.HISTORY}/(?:[0-9a-f]+/)?[^/]+/[^/]*\.jsonl$"), HISTORY),
     (pattern(rf"(^|/){layout.SESSION_CONTEXT}(?:_[^/]*)?\.md$"), SESSION_CONTEXT),
     (pattern(r"(^|/)LEDGER\.md$"), LEDGER),
     (pattern(r"(^|/)sessions/archive/(?:[0-9]{4}-[0-9]{2}/)?[^/]*\.md$"), ARCHIVE),
@@ -266,6 +282,8 @@ def _recognise_json(head: str) -> Format | None:
         return SESSION_STATE
     if '"createdAt"' in head and '"expiresAt"' in head:
         return ADDRESSED_HANDOFF
+    if re.match(r'\s*\{"v": [0-9]+, "host": ', head):
+        return HISTORY
     return JOURNAL if re.match(r'\s*\{"v":[0-9]+,"seq":', head) else None
 
 

@@ -105,19 +105,21 @@ class TranscriptCollector:
     folder: str = ""
     is_agents: bool = False
     time: str = ""
+    limit: int = MAX_TEXT
+    """How many characters of a text are kept."""
 
     def see(self, kind: FactKind, text: str, ref: str, **more: object) -> None:
         """Record an observation; an empty text is ignored."""
         clean = storable(text).strip()
         if clean:
-            one = Observation(kind, clean[:MAX_TEXT], ref, time=self.time, **more)  # type: ignore[arg-type]  # exit, status, counted
+            one = Observation(kind, clean[: self.limit], ref, time=self.time, **more)  # type: ignore[arg-type]  # exit, status, counted
             self.seen.append(one)
 
     def wait(self, call: ToolCall) -> None:
         """Keep a call until its result arrives."""
         if call.id and any(call.texts):
             self.waiting.pop(call.id, None)
-            self.waiting[call.id] = call._replace(texts=tuple(text[:MAX_TEXT] for text in call.texts))
+            self.waiting[call.id] = call._replace(texts=tuple(text[: self.limit] for text in call.texts))
             while len(self.waiting) > MAX_WAITING:
                 del self.waiting[next(iter(self.waiting))]
 
@@ -169,9 +171,20 @@ class TranscriptCollector:
 
     def number(self, name: str, text: str) -> None:
         """Remember a plan item by its number."""
-        self.plan[name] = text[:MAX_TEXT]
+        self.plan[name] = text[: self.limit]
         while len(self.plan) > MAX_PLAN:
             del self.plan[next(iter(self.plan))]
+
+
+class MessageReader(NamedTuple):
+    """How to read every message of the agent, also of a subagent; see `read_piece`."""
+
+    may_say: Callable[[bytes], bool]
+    """Quickly checks whether a line may hold a message of the agent."""
+    say: Callable[[Object], str]
+    """Returns the agent's message in a line; empty for any other line."""
+    limit: int = MAX_TEXT
+    """How many characters of any text are kept."""
 
 
 class TranscriptReader(NamedTuple):
@@ -203,8 +216,16 @@ class TranscriptReader(NamedTuple):
         return "/".join(parts[-2:]) if self.has_own_folder else parts[-1]
 
 
-def read_piece(reader: TranscriptReader, data: bytes, mark: TranscriptMark = START) -> TranscriptReading:
-    """Read a piece that begins at a mark; the returned mark is where the next piece begins."""
+def read_piece(
+    reader: TranscriptReader,
+    data: bytes,
+    mark: TranscriptMark = START,
+    messages: MessageReader | None = None,
+) -> TranscriptReading:
+    """Read a piece that begins at a mark; the returned mark is where the next piece begins.
+
+    With `messages`, every message of the agent is among the observations, and not only the last.
+    """
     start = 0
     if mark.is_cut:  # 4
         start = data.find(b"\n") + 1
@@ -221,19 +242,12 @@ def read_piece(reader: TranscriptReader, data: bytes, mark: TranscriptMark = STA
         agents=dict.fromkeys(mark.agents),
         folder=mark.folder,
         is_agents=mark.is_agents,
+        limit=messages.limit if messages else MAX_TEXT,
     )
-    passed_over = 0
     lines = data[start : end - 1].split(b"\n")
-    for line in lines:
-        if reader.wants(line, collector.waiting):
-            found = load_object(line.decode("utf-8", "replace"))
-            if found is None:  # 2
-                passed_over += 1
-                continue
-            collector.time = text_at(found, "timestamp")[:_TIME]
-            reader.take(collector, found)
+    passed_over = sum(not _take_line(reader, collector, line, messages) for line in lines)
     words = ""
-    if reader.words and not collector.is_agents:  # only the line that has them is parsed
+    if reader.words and not messages and not collector.is_agents:  # only the line that has them is parsed
         said = (reader.words(line) for line in reversed(lines))
         words = storable(next(filter(None, said), ""))[:MAX_TEXT]
     reached = TranscriptMark(
@@ -245,6 +259,24 @@ def read_piece(reader: TranscriptReader, data: bytes, mark: TranscriptMark = STA
         agents=tuple(collector.agents),
     )
     return TranscriptReading(tuple(collector.seen), reached, passed_over, words)
+
+
+def _take_line(
+    reader: TranscriptReader, collector: TranscriptCollector, line: bytes, messages: MessageReader | None
+) -> bool:
+    """Record what matters in a line; return False if it should, but cannot be read."""
+    is_wanted = reader.wants(line, collector.waiting)
+    if not is_wanted and not (messages and messages.may_say(line)):
+        return True
+    found = load_object(line.decode("utf-8", "replace"))
+    if found is None:  # 2
+        return False
+    collector.time = text_at(found, "timestamp")[:_TIME]
+    if messages:
+        collector.see(FactKind.WORDS, messages.say(found), "")
+    if is_wanted:
+        reader.take(collector, found)
+    return True
 
 
 def load_line(line: bytes) -> Object:

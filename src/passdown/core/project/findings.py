@@ -55,6 +55,7 @@ class FindingKind(StrEnum):
     HOOKS = "hooks"
     PLUGIN = "plugin"
     SANDBOX = "sandbox"
+    TRANSCRIPTS = "transcripts"
 
 
 class CacheHealth(StrEnum):
@@ -369,6 +370,14 @@ def closed_sandbox(title: str, host: str, root: str) -> Finding:
         f"sessions in it cannot record, claim or reserve; run `passdown install {host}` here to let it write"
     )
     return Finding(code=FindingKind.SANDBOX, what=what, hint=hint, severity=Severity.WARNING)
+
+
+def due_transcripts(title: str, host: str, count: int, days: int) -> Finding:
+    """A host will delete transcripts of this project that were not imported."""
+    when = f"in {_count(days, 'day')}" if days else "at its next start"
+    what = f"{title} will delete {_count(count, 'transcript')} of this project, the first {when}"
+    hint = f"run `passdown import --host {host}` to keep what they say, for search"
+    return Finding(code=FindingKind.TRANSCRIPTS, what=what, hint=hint, severity=Severity.WARNING)
 
 
 def paused(by: str, since: datetime | None, *, is_variable: bool) -> Finding:

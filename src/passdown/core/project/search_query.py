@@ -57,9 +57,13 @@ class DocumentKind(StrEnum):
     STREAM = "stream"
     LOOP = "loop"
     JOURNAL = "journal"
+    HISTORY = "history"
 
 
-LOCAL_KINDS: Final = frozenset({DocumentKind.LEDGER, DocumentKind.JOURNAL})
+LIVE_KINDS: Final = frozenset({DocumentKind.LEDGER, DocumentKind.JOURNAL})
+"""The kinds of documents that keep changing; each search reads them."""
+
+LOCAL_KINDS: Final = LIVE_KINDS | {DocumentKind.HISTORY}
 """The kinds of documents that stay on this machine."""
 
 

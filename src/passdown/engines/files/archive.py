@@ -290,16 +290,20 @@ def _leftovers(folder: str, roots: Sequence[str], since: float, *, is_flat: bool
     found = read.walk(
         read.root_of(top, roots),
         top,
-        lambda place, name: not (is_flat or _is_ended(place, name) or _is_old(place, name, since)),
+        lambda place, name: not (is_flat or _is_apart(place, name) or _is_old(place, name, since)),
         by_handle=write.HERE.folder_handles,
     )
     for place, names in found:
         yield from (os.path.join(place, name) for name in names if is_leftover(name))
 
 
-def _is_ended(place: str, name: str) -> bool:
-    """Return whether a folder holds the journals of ended sessions, in which nothing is ever written."""
-    return name == layout.ENDED and os.path.basename(place) == layout.JOURNALS
+def _is_apart(place: str, name: str) -> bool:
+    """Return whether a folder may hold thousands of files that no session writes.
+
+    These are the journals of ended sessions, and history, which `passdown import` sweeps itself.
+    """
+    above = os.path.basename(place)
+    return (name, above) in {(layout.ENDED, layout.JOURNALS), (layout.HISTORY, layout.OURS)}
 
 
 def _is_old(place: str, name: str, since: float) -> bool:

@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 from passdown import layout
@@ -82,6 +83,53 @@ class LoopLedgers:
         del folder
         change, _, path = name.partition("/")
         return self._files.read(change, path)
+
+
+class HistoryFiles:
+    """The imported sessions of a project, in a folder for each host. They grow, so all are always checked."""
+
+    def __init__(self, root: str, folder: str) -> None:
+        """Store the full path of the folder, and that below which no link is followed; empty if unknown."""
+        self._root = root
+        self._folder = folder
+
+    def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the only folder, which must always be listed."""
+        del known
+        return {"": 0}
+
+    def files(self, folder: str) -> Mapping[str, FileMark]:
+        """Return the files by path: the host and the file name."""
+        del folder
+        found: dict[str, FileMark] = {}
+        if not self._root:
+            return found
+        # Without a folder, nothing was imported.
+        with suppress(OSError), read.open_folder(self._root, self._folder) as top:
+            for host in [one.name for one in top.scan() if read.is_folder(one) and is_text(one.name)]:
+                found |= _list_history(top, host)
+        return found
+
+    def read(self, folder: str, name: str) -> bytes | None:
+        del folder
+        try:
+            return read.read(self._root, os.path.join(self._folder, name), read.JOURNAL)
+        except OSError:
+            return None
+
+
+def _list_history(top: OpenFolder, host: str) -> Mapping[str, FileMark]:
+    """Return the marks of the history files of a host, by path."""
+    try:
+        with top.enter(host) as folder:
+            names = [
+                one.name
+                for one in folder.scan()
+                if layout.history_session(one.name) and is_text(one.name) and read.is_file(one)
+            ]
+            return {f"{host}/{name}": make_mark(folder.status(name)) for name in names}
+    except OSError:  # it was removed meanwhile
+        return {}
 
 
 def _mark(streams: OpenFolder, name: str) -> FileMark | None:

@@ -4,11 +4,13 @@ import errno
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Final
 
 from passdown.core.hosts.transcripts import MAX_LINE
 from passdown.engines.files import read
 from passdown.engines.system import pause
+from passdown.ports.transcripts import TranscriptFile
 
 _TRIES: Final = 50
 _SECONDS: Final = 0.02
@@ -24,6 +26,19 @@ class FileTranscripts:
     def find(self, patterns: Sequence[str]) -> Sequence[str]:
         return sorted({path for pattern in patterns for path in read.find_files(pattern)})
 
+    def list(self, folder: str) -> Sequence[TranscriptFile]:
+        found: list[TranscriptFile] = []
+        for above, names in read.walk(folder, folder, lambda _path, _name: True):
+            for name in names:
+                # It was removed meanwhile.
+                with suppress(OSError):
+                    known = read.status(folder, os.path.join(above, name))
+                    path = os.path.relpath(os.path.join(above, name), folder).replace(os.sep, "/")
+                    found.append(
+                        TranscriptFile(path, known.st_size, datetime.fromtimestamp(known.st_mtime, UTC))
+                    )
+        return sorted(found)
+
     def size(self, path: str) -> int:
         # The size of a missing file is 0, and so is that of anything but a file.
         with suppress(OSError):
@@ -37,14 +52,14 @@ class FileTranscripts:
                 return
             self._wait(_SECONDS)
 
-    def read(self, path: str, offset: int) -> bytes:
+    def read(self, path: str, offset: int, most: int = MAX_LINE) -> bytes:
         try:
             with (
                 read.parent_of(os.path.dirname(path), path) as (folder, name),
                 folder.opened(name) as handle,
             ):
                 os.lseek(handle, offset, os.SEEK_SET)
-                return _read_part(handle, MAX_LINE)
+                return _read_part(handle, most)
         except FileNotFoundError:
             return b""
         except (OSError, ValueError) as found:

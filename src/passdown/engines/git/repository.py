@@ -97,6 +97,14 @@ class GitRepository:
         place = self._place()
         return place.common if place else None
 
+    def remotes(self) -> Sequence[str]:
+        """Return the URLs of the remotes, as git's settings name them; empty without git."""
+        place = self._place()
+        if place is None:
+            return ()
+        named = self._git(place).run("config", "--null", "--get-regexp", r"^remote\..*\.url$").output
+        return [text.partition("\n")[2] for text in os.fsdecode(named).split("\0") if text]
+
     def prefix(self) -> str:
         place = self._place()
         below = os.path.relpath(os.path.realpath(self._root), place.top) if place else os.curdir

@@ -132,7 +132,7 @@ _ROWS: Final = (
         Option("--all", "Also show sessions that ended.", name="show_all"),
     ),
     _everyday("brief", "Print what a new session needs to know, within a budget."),
-    _everyday("search", "Search ledgers, archives, events, streams and loops."),
+    _everyday("search", "Search ledgers, archives, events, streams, loops and history."),
     _everyday("log", "List published events, newest first; show one, or retract one."),
     _everyday("handoff", "Hand off work: write a handoff, list handoffs, or resume one."),
     _fact(
@@ -245,6 +245,7 @@ _ROWS: Final = (
     ),
     # --- Set up
     _set_up("init", "Set up Passdown in this project: settings and git rules."),
+    _set_up("import", "Import the transcripts of old sessions, for search.", "set_up.imports:command"),
     _set_up("install", "Install the plugin into a host, after showing you the changes.", "install"),
     _set_up("uninstall", "Remove the plugin from a host; your own changes stay.", "install"),
     _set_up("try", "Show what Passdown does, in a temporary repository.", "set_up.trial:command"),
@@ -342,6 +343,9 @@ _ROWS: Final = (
     _further("context", "Save and recall a session's context.", "work.contexts"),
     _further("metrics", "Summarize what was recorded here: recoveries, conflicts, old handoffs."),
     _further("archive", "Verify the archive, archive what is due, and settle conflicts."),
+    _further(
+        "history", "List imported sessions, or show one; see `passdown import`.", "set_up.history:command"
+    ),
     _further("event", "Show an event, or retract one; same as `log`.", "log"),
     _further("ready", "List the tasks you can claim now; same as `task ready`.", "work.tracker"),
     _further(

@@ -8,6 +8,7 @@ from passdown.hosts.hooks import read_call, write_reply
 from passdown.ports.host import Host, Status
 
 if TYPE_CHECKING:
+    from passdown.core.hosts.past_sessions import TranscriptStore
     from passdown.core.hosts.transcripts import TranscriptReader
     from passdown.ports.host import Install
 
@@ -16,6 +17,12 @@ def _load_transcripts() -> "TranscriptReader":
     from passdown.hosts.claude.transcripts import READER
 
     return READER
+
+
+def _load_store() -> "TranscriptStore":
+    from passdown.hosts.claude.history import STORE
+
+    return STORE
 
 
 def _load_install() -> "Install":
@@ -47,6 +54,7 @@ HOST: Final = Host(
     read_call=read_call,
     write_reply=write_reply,
     load_transcripts=_load_transcripts,
+    load_store=_load_store,
     load_install=_load_install,
     read_status=read_status,
     environment_file="CLAUDE_ENV_FILE",

@@ -47,6 +47,9 @@ _PATHS: Final[Mapping[str, tuple[FactKind, str]]] = MappingProxyType(
 )
 """The tools that matter: the kind of fact they produce, and the input member that names it."""
 
+NO_MODEL: Final = "<synthetic>"
+"""The model of a message that the host wrote in the agent's place."""
+
 _NOT_SAID: Final = (
     "<local-command-",
     "<task-notification>",
@@ -87,7 +90,7 @@ def _take_message(collector: TranscriptCollector, line: Object) -> None:
         # A line has one structured result at most, so it is only used if there is a single tool result.
         _take_result(collector, block, line.get("toolUseResult") if len(results) == 1 else None)
     if not results and not _is_hosts(line):
-        said = text_at(line, "message", "content") or _texts(blocks)
+        said = text_at(line, "message", "content") or join_texts(blocks)
         _take_prompt(collector, said, text_at(line, "uuid"))
 
 
@@ -96,7 +99,8 @@ def _is_hosts(line: Object) -> bool:
     return any(line.get(name) is True for name in ("isMeta", "isCompactSummary", "isSidechain"))
 
 
-def _texts(blocks: Sequence[object]) -> str:
+def join_texts(blocks: Sequence[object]) -> str:
+    """Return the texts of blocks, one below the other."""
     return "\n".join(text for block in blocks if (text := text_at(block, "text")))
 
 
@@ -134,7 +138,7 @@ def _take_result(collector: TranscriptCollector, block: object, data: object) ->
     call = collector.waiting.pop(text_at(block, "tool_use_id"), None)
     if call is None:
         return
-    said = text_at(block, "content") or _texts(list_at(block, "content"))
+    said = text_at(block, "content") or join_texts(list_at(block, "content"))
     is_error = object_at(block).get("is_error") is True
     if call.kind is FactKind.COMMAND:
         _take_ran(collector, call, said, is_error=is_error, data=data)
@@ -174,13 +178,10 @@ def _words(line: bytes) -> str:
         return ""
     said = load_line(line)
     is_agents = said.get("type") == "assistant" and not _is_hosts(said)
-    if not is_agents or text_at(said, "message", "model") == _NO_MODEL:
+    if not is_agents or text_at(said, "message", "model") == NO_MODEL:
         return ""
     blocks = list_at(said, "message", "content")
-    return _texts([block for block in blocks if text_at(block, "type") == "text"]).strip()
-
-
-_NO_MODEL: Final = "<synthetic>"
+    return join_texts([block for block in blocks if text_at(block, "type") == "text"]).strip()
 
 
 def _parts(path: str, mark: TranscriptMark) -> Sequence[str]:

@@ -12,6 +12,7 @@ from passdown.hosts import hooks
 from passdown.ports.host import Host, Signs
 
 if TYPE_CHECKING:
+    from passdown.core.hosts.past_sessions import TranscriptStore
     from passdown.core.hosts.transcripts import TranscriptReader
     from passdown.ports.host import Install
 
@@ -22,6 +23,12 @@ def _load_transcripts() -> "TranscriptReader":
     from passdown.hosts.codex.transcripts import READER
 
     return READER
+
+
+def _load_store() -> "TranscriptStore":
+    from passdown.hosts.codex.history import STORE
+
+    return STORE
 
 
 def _load_install() -> "Install":
@@ -52,5 +59,6 @@ HOST: Final = Host(
     write_reply=hooks.write_reply,
     signs=Signs(members=("turn_id",), transcript="rollout-"),
     load_transcripts=_load_transcripts,
+    load_store=_load_store,
     load_install=_load_install,
 )

@@ -202,11 +202,14 @@ def _load(text: str) -> object:
     return value
 
 
-def _words(line: bytes) -> str:
+def may_say(line: bytes) -> bool:
+    """Return whether a line may hold a message of the agent, judging by its start."""
+    return _SAID.search(line[:_GLANCE]) is not None
+
+
+def say(line: Object) -> str:
     """Return the agent's text in a line: from the event that reports it, or the model's response."""
-    if not _SAID.search(line[:_GLANCE]):
-        return ""
-    payload = object_at(load_line(line), "payload")
+    payload = object_at(line, "payload")
     match payload.get("type"):
         case "agent_message":
             return text_at(payload, "message").strip()
@@ -216,6 +219,10 @@ def _words(line: bytes) -> str:
             return _texts(list_at(payload, "content")).strip()
         case _:
             return ""
+
+
+def _words(line: bytes) -> str:
+    return say(load_line(line)) if may_say(line) else ""
 
 
 def _parts(path: str, mark: TranscriptMark) -> Sequence[str]:

@@ -7,6 +7,7 @@ from passdown.hosts.copilot.hooks import read_call, write_reply
 from passdown.ports.host import Host, Signs
 
 if TYPE_CHECKING:
+    from passdown.core.hosts.past_sessions import TranscriptStore
     from passdown.core.hosts.transcripts import TranscriptReader
     from passdown.ports.host import Install
 
@@ -15,6 +16,12 @@ def _load_transcripts() -> "TranscriptReader":
     from passdown.hosts.copilot.transcripts import READER
 
     return READER
+
+
+def _load_store() -> "TranscriptStore":
+    from passdown.hosts.copilot.history import STORE
+
+    return STORE
 
 
 def _load_install() -> "Install":
@@ -31,6 +38,7 @@ HOST: Final = Host(
     write_reply=write_reply,
     signs=Signs(variables=("COPILOT_CLI",), transcript="events.jsonl"),
     load_transcripts=_load_transcripts,
+    load_store=_load_store,
     load_install=_load_install,
     calls_after_compaction=False,
 )

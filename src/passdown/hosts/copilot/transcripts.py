@@ -75,12 +75,20 @@ def _is_turn_end(line: bytes) -> bool:
     return line.startswith(b'{"type":"hook.start"') and b'"hookType":"agentStop"' in line
 
 
+def may_say(line: bytes) -> bool:
+    """Return whether a line holds a message of the agent or of a subagent."""
+    return line.startswith(b'{"type":"assistant.message"')
+
+
+def say(line: Object) -> str:
+    """Return the message in such a line."""
+    return text_at(line, "data", "content").strip() if line.get("type") == "assistant.message" else ""
+
+
 def _words(line: bytes) -> str:
     """Return the agent's text in a line; a subagent's line has its id."""
-    if not line.startswith(b'{"type":"assistant.message"'):
-        return ""
-    said = load_line(line)
-    return "" if said.get("agentId") else text_at(said, "data", "content").strip()
+    said = load_line(line) if may_say(line) else {}
+    return "" if said.get("agentId") else say(said)
 
 
 def _parts(path: str, mark: TranscriptMark) -> Sequence[str]:

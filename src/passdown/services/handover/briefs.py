@@ -54,9 +54,10 @@ from passdown.records import record, replace
 from passdown.services.handover.seen_work import (
     add_facts,
     count_edits,
+    count_past_edits,
     describe_commits,
     find_last_words,
-    find_near,
+    find_neighbourhood,
     judge_near,
     without_own_files,
 )
@@ -160,7 +161,8 @@ class _BriefReader:
         """Put the input of the brief together."""
         self._unpublished = self._find_unpublished() if with_unpublished else ()
         own = self._account or Account()
-        near = find_near(self._workspace, self._chain(), own.track, self._until)
+        around = find_neighbourhood(self._workspace, self._chain(), own.track, self._until)
+        near = self._workspace.index.near(around, self._until)
         digest = self._of_track(self._index, add_facts(self.digest(limit), near))
         aim = self.aim()
         aim = aim._replace(is_over=self._is_over(aim))
@@ -192,6 +194,7 @@ class _BriefReader:
             contested=contested,
             nearby=judge_near(near, tables),
             readers=frozenset(one.agent for one in self._chain()),
+            past_edits=count_past_edits(self._workspace, around.files),
         )
 
     def _find_settled(self, facts: Iterable[Fact]) -> Sequence[Fact]:

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
+from passdown import layout
 from passdown.core.briefs.brief_input import CommitSubject, Nearby
 from passdown.core.briefs.receipts import sort_receipts
 from passdown.core.facts import Fact
@@ -13,6 +15,7 @@ from passdown.core.ids import kebab
 from passdown.core.kinds import INHERITED, FactKind
 from passdown.core.merge.merge import Digest, NewestFacts
 from passdown.core.sessions.session_facts import Account
+from passdown.errors import StorageError
 from passdown.ports.index import NearFacts, Neighbourhood
 from passdown.ports.repository import UNKNOWN
 from passdown.records import replace
@@ -23,6 +26,8 @@ _COMMITS: Final = 50
 """How many of the newest commits git is asked about."""
 _FILES: Final = 500
 """How many files count as at hand."""
+_COUNTS: Final = 1_048_576
+"""How large the counts of imported sessions by file may be to be read."""
 _SESSIONS: Final = 2
 """How many sessions count: the session and the one it continues."""
 
@@ -73,15 +78,30 @@ def _is_below(path: str, folders: Iterable[str]) -> bool:
 # --- the files that a session has at hand, and the facts that name them (C132) ---------------------
 
 
-def find_near(workspace: Workspace, chain: Sequence[Account], track: str, until: datetime) -> NearFacts:
-    """Find the facts near a session's work; `chain` is the session and those it continues."""
+def find_neighbourhood(
+    workspace: Workspace, chain: Sequence[Account], track: str, until: datetime
+) -> Neighbourhood:
+    """Find what a session works on; `chain` is the session and those it continues."""
     branch = workspace.repository.branch()
     track = kebab(track) if track else ""
     kinds = (FactKind.FILE, FactKind.READ)
     seen = [fact.text for one in chain[:_SESSIONS] for kind in kinds for fact in reversed(one.of(kind))]
     last = () if seen else workspace.index.files_of_last(track, branch, until)
     files = tuple(dict.fromkeys([*seen, *_list_changed(workspace, branch), *last]))[:_FILES]
-    return workspace.index.near(Neighbourhood(files, track, branch), until)
+    return Neighbourhood(files, track, branch)
+
+
+def count_past_edits(workspace: Workspace, files: Sequence[str]) -> int:
+    """Count how often imported sessions edited these files (C134); of history, only the counts are read."""
+    documents, path = workspace.git_documents, layout.history_counts()
+    if not files or documents is None or not documents.exists(path):
+        return 0
+    from passdown.core.formats.history import sum_counts  # few projects have history
+
+    with suppress(StorageError):  # it was just removed
+        if documents.size(path) <= _COUNTS:
+            return sum_counts(documents.read(path), files)
+    return 0
 
 
 def _list_changed(workspace: Workspace, branch: str) -> Sequence[str]:

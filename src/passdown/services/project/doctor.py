@@ -21,12 +21,13 @@ from passdown.ports.index import Index
 from passdown.ports.programs import ProgramResult, Programs
 from passdown.records import record
 from passdown.services.log.archive_conflicts import describe_conflicts
-from passdown.services.log.archive_writers import find_due
+from passdown.services.log.archive_writers import find_due as find_due_archive
 from passdown.services.log.indexing import Step
 from passdown.services.log.migrations import list_kept
 from passdown.services.log.synthesis import find_ahead, synthesize
 from passdown.services.log.verification import Verdict, verify
 from passdown.services.log.views import ViewState
+from passdown.services.project.imports import ImportScope, find_due
 from passdown.services.project.installs import InstallTarget, find_outdated, plan_sandbox
 from passdown.services.project.metrics import read_own_lines
 from passdown.services.project.pauses import find_pauses
@@ -72,6 +73,7 @@ class Examination:
     restored: Annotated[Sequence[str], "When the coordination file was restored, and from what."] = ()
     user_file: Annotated[str, "The user's settings file, by its full path."] = ""
     sandboxes: Annotated[Sequence[InstallTarget], "The hosts that have the plugin and a sandbox."] = ()
+    past: Annotated[ImportScope | None, "The transcripts of hosts; null without a place for history."] = None
 
 
 @record
@@ -110,6 +112,7 @@ def examine(examination: Examination, step: Step | None = None) -> tuple[Finding
         *_find_hooks(examination),
         *_find_outdated(examination),
         *_find_sandboxes(examination),
+        *_find_transcripts(examination),
     )
 
 
@@ -254,7 +257,7 @@ def _find_archive(workspace: Workspace) -> Iterator[Finding]:
     """Find conflicts that archiving made, and what waits for somebody to archive it."""
     if conflicts := describe_conflicts(workspace):
         yield findings.conflicts(*conflicts)
-    due = find_due(workspace)
+    due = find_due_archive(workspace)
     if due is not None and due.hint is not None:
         yield findings.due_archive(due.what, due.who, due.hint)
 
@@ -335,6 +338,14 @@ def _find_sandboxes(examination: Examination) -> Iterator[Finding]:
         with suppress(PassdownError):
             if plan_sandbox(target).edits:
                 yield findings.closed_sandbox(target.host.title, target.host.name, target.root)
+
+
+def _find_transcripts(examination: Examination) -> Iterator[Finding]:
+    """Find transcripts that a host will delete before they were imported (C134)."""
+    if examination.past is not None and is_initialised(examination.workspace):
+        workspace = examination.workspace
+        for one in find_due(workspace, examination.past, workspace.clock.now()):
+            yield findings.due_transcripts(one.host.title, one.host.name, one.transcripts, one.days)
 
 
 # --- fixing -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Full-text search over ledgers, journals, archived sessions, events, streams and loops.
+"""Full-text search over ledgers, journals, archived sessions, events, streams, loops and history.
 
 Documents that are written once are read once, into an index that each search updates. The ledgers and
 journals of running sessions keep changing and are read every time.
@@ -12,12 +12,14 @@ from typing import Annotated, Final
 from passdown import layout
 from passdown.core.digests import sha256
 from passdown.core.formats.archives import parse_archive_file_name
+from passdown.core.formats.history import describe_history, parse_history, parse_history_head
 from passdown.core.formats.loops import parse_loop
 from passdown.core.formats.streams import parse_stream
 from passdown.core.merge.event_facts import ID_SIZE
 from passdown.core.merge.rollups import find_member, is_rollup
 from passdown.core.project.ranking import MatchRank, QuestionWeights, rank_text
 from passdown.core.project.search_query import (
+    LIVE_KINDS,
     LOCAL_KINDS,
     MAX_WORDS,
     DocumentKind,
@@ -167,7 +169,7 @@ def _search_index(
 def _order(match: SearchMatch) -> tuple[int, bool, float, float]:
     """Return the place of a match in the list; the scores of an index say nothing about other documents."""
     is_whole = match.rank >= MatchRank.FORMS
-    return -match.rank, is_whole and not match.is_local, -match.score, -match.at.timestamp()
+    return -match.rank, is_whole and match.kind not in LIVE_KINDS, -match.score, -match.at.timestamp()
 
 
 def _read_query(text: str) -> SearchQuery:
@@ -230,9 +232,11 @@ class _IndexedSource:
         if self._kind is DocumentKind.EVENT:
             yield from _read_events(name, data)
             return
-        text = data.decode("utf-8", "replace")
+        text = _text_of(self._kind, data)
         if self._kind is DocumentKind.LOOP:
             at, agent = _read_loop(text)
+        elif self._kind is DocumentKind.HISTORY:
+            at, agent = _read_history(name, data)
         elif self._kind is DocumentKind.STREAM:
             at, agent = self._read_stream(text)
         else:
@@ -253,6 +257,26 @@ class _IndexedSource:
         except FormatError:
             return None, ""
         return stream.updated or stream.date, stream.checkpoint.agent if stream.checkpoint else ""
+
+
+def _text_of(kind: DocumentKind, data: bytes) -> str:
+    """Return the text of a document in which words are found and shown; unreadable history has none."""
+    text = data.decode("utf-8", "replace")
+    if kind is not DocumentKind.HISTORY:
+        return text
+    try:
+        return describe_history(parse_history(text))
+    except FormatError:
+        return ""
+
+
+def _read_history(name: str, data: bytes) -> tuple[datetime | None, str]:
+    """Return when an imported session last said or did something, and the host it ran in."""
+    try:
+        head = parse_history_head(data.decode("utf-8", "replace"))
+    except FormatError:
+        return None, name.partition("/")[0]
+    return head.ended, head.host
 
 
 def _read_loop(text: str) -> tuple[datetime | None, str]:
@@ -286,6 +310,7 @@ def _show(
         DocumentKind.ARCHIVE: paths.archive,
         DocumentKind.STREAM: paths.handoffs,
         DocumentKind.LOOP: paths.loops,
+        DocumentKind.HISTORY: layout.shown_in_git(layout.history_folder()),
     }[hit.kind]
     path = "/".join(part for part in (folder, hit.folder, hit.file) if part)
     name = hit.name or _name_of(hit)
@@ -296,7 +321,7 @@ def _show(
         at=hit.at,
         agent=hit.agent,
         is_retracted=hit.is_retracted,
-        snippet=make_snippet(data.decode("utf-8", "replace"), query, size),
+        snippet=make_snippet(_text_of(hit.kind, data), query, size),
         command=_command(hit, name, path),
         score=hit.score,
         rank=hit.rank,
@@ -310,6 +335,8 @@ def _name_of(hit: Hit) -> str:
     if hit.kind is DocumentKind.LOOP:
         change, _, path = hit.file.partition("/")
         return f"{change}/{layout.loop_of(path)}"
+    if hit.kind is DocumentKind.HISTORY:
+        return layout.history_session(hit.file)
     return hit.file.partition("/")[0] if hit.kind is DocumentKind.STREAM else hit.file.removesuffix(_ENDING)
 
 
@@ -317,6 +344,8 @@ def _command(hit: Hit, name: str, path: str) -> str:
     """Return the command that shows a document; names that others chose are always quoted as one word."""
     if hit.kind is DocumentKind.EVENT:
         return f"passdown log show {name if is_shell_safe(name) else hit.key[:ID_SIZE]}"
+    if hit.kind is DocumentKind.HISTORY:
+        return f"passdown history show {shell_word(name)}"
     if hit.kind is DocumentKind.LOOP:
         return f"cat {shell_word(path)}"
     return f"passdown handoff show {name if is_shell_safe(name) else shell_word(path)}"

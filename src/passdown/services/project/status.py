@@ -9,6 +9,7 @@ from passdown.core.facts import make_key
 from passdown.core.formats.archives import parse_archive_file_name
 from passdown.core.kinds import FactKind
 from passdown.core.merge.ranks import limit_of
+from passdown.core.project.search_query import LOCAL_KINDS
 from passdown.errors import CacheError
 from passdown.records import record
 from passdown.services.handover.handoffs import list_handoffs, list_sessions
@@ -82,12 +83,16 @@ def count_questions(workspace: Workspace) -> int:
 
 
 def find_index_state(scope: SearchScope) -> IndexState:
-    """Compare the search index with the files, by their names and marks; no file is read."""
+    """Compare the search index with the files, by their names and marks; no file is read.
+
+    History does not count: an import changes nothing else, not even what is said of the index (C134).
+    """
+    sources = {kind: source for kind, source in scope.sources.items() if kind not in LOCAL_KINDS}
     try:
-        known = {kind: scope.index.folders(kind) for kind in scope.sources}
+        known = {kind: scope.index.folders(kind) for kind in sources}
         changes = sum(
             count_changes(source, known[kind], partial(scope.index.files, kind))
-            for kind, source in scope.sources.items()
+            for kind, source in sources.items()
         )
     except CacheError:
         return IndexState(health=IndexHealth.UNUSABLE)

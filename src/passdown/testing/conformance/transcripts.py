@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from datetime import UTC
 from pathlib import Path
 
 from passdown.ports.transcripts import Transcripts
@@ -45,3 +46,15 @@ class TranscriptsConformance(ABC):
 
         assert list(found) == [f"{top}/s/x/a.jsonl", f"{top}/s/x/a.txt", f"{top}/s/x/b.jsonl"]
         assert list(transcripts.find([])) == []
+
+    def test_all_files_below_a_folder_are_listed_with_their_sizes(self, tmp_path: Path) -> None:
+        """Paths are relative to the folder and sorted; a missing folder has none."""
+        files = {"s/x/b.jsonl": b"12", "s/a.jsonl": b"1", "t/c.jsonl": b""}
+        transcripts, top = self.make(tmp_path, files)
+
+        found = transcripts.list(f"{top}/s")
+
+        assert [(one.path, one.size) for one in found] == [("a.jsonl", 1), ("x/b.jsonl", 2)]
+        assert {one.changed.tzinfo for one in found} == {UTC}
+        assert list(transcripts.list(f"{top}/none")) == []
+        assert transcripts.read(f"{top}/s/x/b.jsonl", 0, 1) == b"1"

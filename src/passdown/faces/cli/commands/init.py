@@ -36,7 +36,8 @@ def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_
     If a host has the plugin and a sandbox, adds the folder that this project's sessions share (in git's
     folder) to the sandbox, so that they can record there.
 
-    Shows the diff first. At a terminal it asks at most three questions; --yes asks none.
+    Shows the diff first. At a terminal it asks at most three questions; --yes asks none. If hosts have
+    transcripts of sessions in this project, it then offers to import them, as `passdown import` does.
 
     Exits with 0 if it is done or there is nothing to do, and with 1 if the changes were shown but not
     confirmed.
@@ -56,6 +57,10 @@ def command(*, yes: bool, private: bool | None, no_commit: bool, here: bool, as_
     if is_agreed:
         answer = call_bare(setups.write, answer.result)
     show(answer, _say_written, as_json=as_json)
+    if is_agreed and is_asked:
+        from passdown.faces.cli.commands.set_up.imports import offer_history  # few setups are at a terminal
+
+        offer_history()
     return 0 if is_agreed else 1
 
 

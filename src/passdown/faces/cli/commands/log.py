@@ -27,7 +27,13 @@ USUAL: Final = 20
 )
 @click.option("-n", "--limit", type=click.IntRange(min=1), metavar="N", help="Show N events (default: 20).")
 @click.option("--all", "show_all", is_flag=True, help="Show all, not only the newest.")
-@click.option("--sessions", is_flag=True, help="List the sessions that ended, not events.")
+@click.option("--sessions", "listed", flag_value="sessions", help="List the sessions that ended, not events.")
+@click.option(
+    "--history",
+    "listed",
+    flag_value="history",
+    help="List imported sessions, not events; see `passdown import`.",
+)
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object, with the content of each event."
 )
@@ -38,7 +44,7 @@ def command(
     *,
     limit: int | None,
     show_all: bool,
-    sessions: bool,
+    listed: str | None,
     as_json: bool,
     **wanted: str,
 ) -> None:
@@ -49,22 +55,26 @@ def command(
     shortened as long as it matches one event; the view shows such an ID after a text that it cut.
 
     With --sessions, lists the records that sessions left when they ended; `passdown handoff show NAME` shows
-    one in full.
+    one in full. With --history, lists the sessions that `passdown import` imported.
     """
     if context.invoked_subcommand is not None:
-        if limit is not None or show_all or sessions or any(wanted.values()):
+        if limit is not None or show_all or listed or any(wanted.values()):
             hint = f"write `passdown log {context.invoked_subcommand} ID`"
             raise UsageError("only the list of events can be filtered", hint=hint)
         return
     if show_all and limit is not None:
         raise UsageError("--all and --limit cannot be combined", hint="remove one of them")
     shown = None if show_all else limit or USUAL
-    if not sessions:
+    if listed is None:
         show_log(LogRequest(**wanted, limit=shown), as_json=as_json)
     elif any(wanted.values()):
-        raise UsageError("--sessions lists every session; it cannot be filtered", hint="remove the filter")
-    else:
+        raise UsageError(f"--{listed} lists every session; it cannot be filtered", hint="remove the filter")
+    elif listed == "sessions":
         _show_sessions(shown, as_json=as_json)
+    else:
+        from passdown.faces.cli.commands.set_up.history import list_history  # few calls list history
+
+        list_history(shown, as_json=as_json)
 
 
 def show_log(request: LogRequest, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`passdown search`: search ledgers, journals, archived sessions, events, streams and loops."""
+"""`passdown search`: search ledgers, journals, archived sessions, events, streams, loops and history."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -42,12 +42,12 @@ _WEAK: Final = "Weak matches, with few of the words:"
 def command(
     words: tuple[str, ...], kind: tuple[str, ...], agent: str, since: str, limit: int, *, as_json: bool
 ) -> None:
-    """Search ledgers, journals, archives, events, streams and loops.
+    """Search ledgers, journals, archives, events, streams, loops and history.
 
     Ask a question, or type a few WORDS. Documents with all of them come first, then those with some. Other
     forms of English words are found too; case and accents are ignored. `word*` matches every word that starts
     with `word`. Words in double quotes must follow each other, as in '"no server"'. Archived events are
-    included, and so are notes and prompts of this machine, marked as local.
+    included, and so are notes, prompts and imported history of this machine, marked as local.
     """
     request = DocumentQuery(
         text=" ".join(words),
@@ -55,12 +55,18 @@ def command(
         agent=agent,
         since=since,
         limit=limit,
-        size=_JSON_LINE if as_json else width() - _INDENT - _NUMBER,
+        size=_JSON_LINE if as_json else result_width(),
     )
-    show(call(search, request, doing=_READING), _say, as_json=as_json)
+    show(call(search, request, doing=_READING), say_results, as_json=as_json)
 
 
-def _say(answer: FoundDocuments) -> None:
+def result_width() -> int:
+    """Return how long the line of a result may be."""
+    return width() - _INDENT - _NUMBER
+
+
+def say_results(answer: FoundDocuments) -> None:
+    """Print the results of a search."""
     strong = [match for match in answer.matches if not match.is_weak]
     weak = [match for match in answer.matches if match.is_weak][:_FEW]
     for match in strong:
