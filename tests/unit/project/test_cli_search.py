@@ -25,7 +25,7 @@ SCHEMA = {
             "items": {
                 "type": "object",
                 "properties": {
-                    "kind": {"enum": ["ledger", "archive", "event", "stream", "loop", "journal"]},
+                    "kind": {"enum": ["ledger", "archive", "event", "stream", "loop", "journal", "history"]},
                     "name": LINE,
                     "path": LINE,
                     "at": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"},
