@@ -12,6 +12,7 @@ from bench.agents import BUSY, fill_statements, make_busy_journal, make_journals
 from bench.corpus import make_log
 from passdown import layout
 from passdown.core.sessions.session_facts import HostProcess
+from passdown.engines.files.ended_journals import LEARNED
 from passdown.engines.process import SystemProcesses
 
 LONG_AGO: Final = 1_767_225_600
@@ -49,7 +50,9 @@ def make_project(folder: Path, size: Size, program: Path, environment: Mapping[s
     _run(folder, environment, "git", "add", "-A")
     _run(folder, environment, "git", "commit", "-q", "-m", "Everything so far")
     write_journals(folder, size.ended, are_away=size.are_away)
-    for words in (["reserve", "src/0.py"], ["end"], ["brief"]):
+    # The index of ended journals knows them all, as where each was archived when its session had ended.
+    briefs = [["brief"]] * (1 + size.ended // LEARNED)
+    for words in (["reserve", "src/0.py"], ["end"], *briefs):
         _run(folder, environment, str(program), *words)
     process = SystemProcesses().find_host()
     busy = folder / layout.GIT / layout.OURS / layout.JOURNALS / f"{BUSY}.jsonl"

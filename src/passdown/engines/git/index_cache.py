@@ -1,4 +1,4 @@
-"""Remembers which paths of a large index may be in a folder, so that only a changed index is read again.
+"""Remembers which paths of a large index may be in a folder: it is read again only after it has changed.
 
 An index ends with the hash of its content, so what is known of it never becomes wrong.
 """
@@ -19,7 +19,7 @@ LARGE: Final = 1_048_576
 """The size from which an index takes longer to read than what is remembered of it."""
 MOST_INDEXES: Final = 8
 MOST_PATHS: Final = 100
-"""If more paths may be in the folder, they are not remembered."""
+"""If more paths have the first letter of the folder, they are not remembered."""
 
 _HASH: Final = 20
 _UNSYNCED: Final = replace(write.HERE, sync=leave_unsynced)
@@ -42,13 +42,16 @@ def read_remembered(path: str, folder: str, cache: str) -> list[str] | None:
 
 
 def _identify(path: str, folder: str) -> str:
-    """Return what stands for the content of a large index; empty for a small one, or one without a hash."""
+    """Return what stands for the content of a large index; empty for a small one, or one without a hash.
+
+    Of the folder, only the first letter decides what `read_index` returns.
+    """
     try:
         size = os.stat(path).st_size
         end = read.read_end(path, _HASH) if size >= LARGE else b""
     except OSError:
         return ""
-    return f"{end.hex()} {size} {folder}" if any(end) else ""
+    return f"{end.hex()} {size} {folder[:1]}" if any(end) else ""
 
 
 def _load(cache: str) -> Mapping[str, list[str]]:

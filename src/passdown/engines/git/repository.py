@@ -179,7 +179,7 @@ class GitRepository:
     def names(self, start: str = "") -> Sequence[str] | None:
         place = self._place()
         above = f"{self.prefix()}/".lstrip("/")
-        names = self._read_index(place, above + start) if place else None
+        names = self._read_index(place, above + start, is_remembered=bool(start)) if place else None
         # A file with conflicts has several index entries.
         return names and list(dict.fromkeys(one[len(above) :] for one in names if one.startswith(above)))
 
