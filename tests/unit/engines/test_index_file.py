@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from passdown.core.project.tracked_paths import UNKNOWN_TRACKED
-from passdown.engines.git import process
+from passdown.engines.git import index_file, process, repository
 from passdown.engines.git.index_file import MOST_BYTES, mark_of, read_index
 from passdown.engines.git.process import GitResult
+from passdown.engines.git.repository import GitRepository
 from tests.support.gits import Project, make_project, make_started
 
 pytestmark = pytest.mark.requirement("C119")
@@ -51,6 +52,27 @@ def project(tmp_path: Path) -> Project:
     made = make_project(tmp_path / "project")
     stage(made, *NAMES)
     return made
+
+
+@pytest.mark.parametrize(
+    "folder", [".conductor", ".CONDUCTOR", "conductor", "[odd]", "\\back", "!not", "ünder", "none"]
+)
+def test_a_large_index_is_read_by_git(project: Project, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    stage(project, "[odd]/a", "\\back/a", "!not/a", "^not/a", "ünder/a", "ÜNDER/b", "Conductor/a")
+    expected = GitRepository(project.folder).tracked(folder)
+    monkeypatch.setattr(repository, "_LARGE_INDEX", 0)
+    monkeypatch.setattr(index_file, "read_index", lambda *_, **__: pytest.fail("it was read here"))
+
+    assert GitRepository(project.folder).tracked(folder) == expected
+    assert expected.paths or folder == "none"
+
+
+def test_a_large_index_is_read_here_if_git_fails(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = GitRepository(project.folder).tracked(".conductor")
+    monkeypatch.setattr(repository, "_LARGE_INDEX", 0)
+    monkeypatch.setenv("PATH", str(project.folder))
+
+    assert GitRepository(project.folder).tracked(".conductor") == expected
 
 
 @pytest.mark.parametrize("version", [2, 3, 4])

@@ -26,6 +26,8 @@ _USUAL: Final = ("main", "master")
 _FILE_MODES: Final = ("100644", "100755", "100664")
 _FOLDER_MODE: Final = "040000"
 _TRIES: Final = 3
+_LARGE_INDEX: Final = 1_000_000
+"""Git reads an index of more bytes, of about 10,000 files, faster than we do."""
 _FEW: Final = 100
 """For up to this many paths of a folder, git looks them up one by one; for more, it lists the folder."""
 
@@ -197,8 +199,13 @@ class GitRepository:
         from passdown.engines.git.process import split_names
 
         path = os.path.join(place.folder, "index")
-        if mark_of(path) is None:
+        mark = mark_of(path)
+        if mark is None:
             return []
+        if folder and not is_short and mark[1] > _LARGE_INDEX:
+            answer = self._git(place).run("ls-files", "-z", "--full-name", "--", *_match_first_letter(folder))
+            if answer.is_done:
+                return split_names(answer.output)
         names = read_index(path, folder, has_short_names=is_short)
         if names is None:
             answer = self._git(place).run("ls-files", "-z", "--full-name", "--", ":/")
@@ -490,6 +497,15 @@ def _list_uncommitted(git: "Git") -> dict[str, None]:
     changed = git.run("diff", "--name-only", "-z", "--relative", "--no-ext-diff", "HEAD")
     others = git.run("ls-files", "-z", "--others", "--exclude-standard")
     return dict.fromkeys((*split_names(changed.output), *split_names(others.output)))
+
+
+def _match_first_letter(folder: str) -> tuple[str, str]:
+    """Return patterns for the names in an index that a file system may treat as that of a folder.
+
+    They have the same first letter, or one that is not ASCII.
+    """
+    letter = folder[0]
+    return f":(top)[\\{letter.lower()}\\{letter.upper()}]*", os.fsdecode(b":(top)[\x80-\xff]*")
 
 
 def _no_repository() -> Skipped:
