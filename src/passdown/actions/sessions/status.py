@@ -298,6 +298,7 @@ def _read_team(coordination: "Coordination", tasks: "TaskOverview | None") -> Te
     held = [
         describe(HeldTask, one, id=one.task.task, title=one.task.title, session=one.holder)
         for one in (tasks.tasks if tasks else ())
+        if one.holder
     ]
     members = [
         describe(
