@@ -300,6 +300,7 @@ def _read_team(
     held = [
         describe(HeldTask, one, id=one.task.task, title=one.task.title, session=one.holder)
         for one in (tasks.tasks if tasks else ())
+        if one.holder
     ]
 
     def rank(one: MemberState) -> tuple[bool, float]:

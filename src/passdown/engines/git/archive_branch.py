@@ -25,6 +25,8 @@ from passdown.engines.scratch import scratch_folder
 from passdown.ports.repository import Skipped, SkipReason
 
 _FROM_INPUT = ("-z", "--add", "--remove", "--stdin")
+_SCRATCH = ("-c", "index.version=4", "-c", "index.skipHash=true")
+"""An index that only we read is written in its smallest form."""
 
 
 def find_refusal(git: Git, place: GitPaths, branch: str, head: str) -> Skipped | None:
@@ -76,7 +78,7 @@ def _make_commit(git: RetryingGit, head: str, paths: Sequence[str], message: str
     with scratch_folder() as folder:
         own = git.with_index(os.path.join(folder, "index"))
         for arguments in (("read-tree", head), ("update-index", *_FROM_INPUT)):
-            answer = own.run(*arguments, names=paths if "--stdin" in arguments else ())
+            answer = own.run(*_SCRATCH, *arguments, names=paths if "--stdin" in arguments else ())
             if not answer.is_done:
                 return explain(answer)
         # A partial clone may lack files outside of our folders.
