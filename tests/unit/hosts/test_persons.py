@@ -15,7 +15,7 @@ from passdown.errors import UsageError
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import find_environment
 from passdown.hosts import HOSTS
-from tests.unit.sessions.test_processes import make_proc
+from tests.unit.engines.test_processes import make_proc
 
 KNOWN = HOSTS.agent_signs()
 SHELL = Ancestor("bash", ("bash", "-i"), frozenset({"HOME"}))

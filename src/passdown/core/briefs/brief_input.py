@@ -224,7 +224,7 @@ class BriefInput:
     contested: Annotated[Contested, "Decisions of one key that were made without knowing of each other."] = ()
     nearby: Annotated[Nearby, "Which facts are near the session's work."] = NOWHERE
     readers: Annotated[frozenset[str], "The agents of the session and of those it continues."] = frozenset()
-    past_edits: Annotated[int, "How often imported sessions edited the files at hand (C134)."] = 0
+    past_edits: Annotated[int, "How often imported sessions edited the relevant files (C134)."] = 0
 
     @property
     def feedback(self) -> tuple[Fact, ...]:

@@ -121,11 +121,10 @@ def _drop_s(word: str) -> str:
 
 def _drop_ed(word: str, first: int) -> str:
     """Step 1b: past tenses and participles."""
-    for ending in ("eedly", "eed"):
-        if word.endswith(ending):
-            before = word[: -len(ending)]
-            is_changed = len(before) >= first and before not in _KEPT_EEDS
-            return f"{before}ee" if is_changed else word
+    if word.endswith(("eedly", "eed")):
+        before = word.removesuffix("ly").removesuffix("eed")
+        is_changed = len(before) >= first and before not in _KEPT_EEDS
+        return f"{before}ee" if is_changed else word
     ending = next((one for one in ("ingly", "edly", "ing", "ed") if word.endswith(one)), "")
     before = word[: len(word) - len(ending)]
     if ending == "ing" and before in _KEPT_INGS:

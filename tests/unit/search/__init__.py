@@ -1,0 +1,1 @@
+"""Full-text search: queries, ranking, stems."""
