@@ -35,6 +35,9 @@ ACTIONS: Final[Mapping[str, Room]] = MappingProxyType(
             "coordination", "judge_branch judge_push judge_staged plan_install uninstall write_hooks"
         ),
         "handoffs": _in("handover", "create create_for_one list_newest list_sessions resume review show"),
+        "history": _in(
+            "project", "carry_out count_history forget list_sessions pick_words plan_import show_session"
+        ),
         "host_ends": _in("sessions", "end_hosted"),
         "imports": _in("log", "carry_out plan_import"),
         "installs": _in("project", "install list_hosts plan_install plan_uninstall uninstall"),

@@ -17,7 +17,7 @@ from tests.support.gits import Project
 SOURCE: Final = Path(passdown.__file__).parent
 IMPORTING: Final = (
     "passdown.services.project.imports",
-    "passdown.actions.project.imports",
+    "passdown.actions.project.history",
     "passdown.wiring.imports",
     "passdown.core.hosts.past_sessions",
     "passdown.hosts.claude.history",

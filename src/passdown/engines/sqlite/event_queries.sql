@@ -43,11 +43,11 @@ FROM sources JOIN holds ON holds.source = sources.id JOIN files ON files.id = ho
 WHERE sources.session = ? GROUP BY sources.id HAVING max(files.committed) = 0;
 
 -- name: count_single
-SELECT count(*), coalesce(min(name), '') FROM files INDEXED BY files_live
+SELECT count(*), coalesce(min(name), '') FROM files
 WHERE name >= '0' AND name < ':' AND name GLOB '[0-9][0-9][0-9][0-9]-*';
 
 -- name: oldest_single
-SELECT folder, name FROM files INDEXED BY files_live
+SELECT folder, name FROM files
 WHERE name >= '0' AND name < ':' AND name GLOB '[0-9][0-9][0-9][0-9]-*'
 ORDER BY name, folder LIMIT ?;
 

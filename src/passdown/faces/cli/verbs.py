@@ -132,7 +132,7 @@ _ROWS: Final = (
         Option("--all", "Also show sessions that ended.", name="show_all"),
     ),
     _everyday("brief", "Print what a new session needs to know, within a budget."),
-    _everyday("search", "Search ledgers, archives, events, streams, loops and history."),
+    _everyday("search", "Search ledgers, journals, archives, events, streams, loops and history."),
     _everyday("log", "List published events, newest first; show one, or retract one."),
     _everyday("handoff", "Hand off work: write a handoff, list handoffs, or resume one."),
     _fact(

@@ -4,7 +4,7 @@ from typing import Final
 
 import click
 
-from passdown.actions.project import imports as actions
+from passdown.actions.project import history as actions
 from passdown.core.safe_text import one_line
 from passdown.faces.cli import options, output
 from passdown.faces.cli.calls import call, show

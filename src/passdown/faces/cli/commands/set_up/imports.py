@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from passdown.actions.answers import encode
-from passdown.actions.project import imports as actions
+from passdown.actions.project import history as actions
 from passdown.actions.project.searches import DocumentQuery, search
 from passdown.core.project.search_query import DocumentKind
 from passdown.core.safe_text import one_line
