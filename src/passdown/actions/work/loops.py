@@ -197,8 +197,7 @@ def leave_feedback(caller: Caller, request: FeedbackRequest) -> FeedbackEntry:
     left = loops.leave_feedback(caller.workspace, request.change, request.loop, request.text)
     account = need_author(caller) if is_person(caller) else find_author(caller)
     if account is not None:
-        own = left.text if account.start.is_person else ""
-        record_feedback(caller.workspace, account, [request.change], by_account=own)
+        record_feedback(caller.workspace, account, [request.change], by_account=left.text)
     return describe(FeedbackEntry, left)
 
 
