@@ -1,0 +1,1 @@
+"""Journals in files: those of running sessions, and of ended ones."""
