@@ -18,7 +18,7 @@ from passdown.core.project.search_query import DocumentKind
 from passdown.engines.memory.search import MemorySearch
 from passdown.ports.event_log import FileMark
 from passdown.services.project.search import SearchMatch, SearchRequest, SearchScope, search
-from tests.support.questions import Question, is_kept_aside, make_sessions, read_questions, read_unrelated
+from tests.questions.corpus import Question, is_kept_aside, make_sessions, read_questions, read_unrelated
 from tests.support.sessions import make_place
 
 LOCOMO: Final = "PASSDOWN_LOCOMO"

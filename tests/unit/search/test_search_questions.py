@@ -10,14 +10,14 @@ from passdown.core.project.search_query import DocumentKind, parse_query
 from passdown.engines.sqlite.search_index import open_search
 from passdown.ports.event_log import FileMark
 from passdown.ports.search import Hit, SearchChange, SearchDocument, SearchFile, SearchFilter, SearchIndex
-from tests.support.events import START
-from tests.support.questions import (
+from tests.questions.corpus import (
     content_stems,
     is_kept_aside,
     make_sessions,
     read_questions,
     read_unrelated,
 )
+from tests.support.events import START
 
 
 def test_no_question_repeats_its_answer() -> None:

@@ -20,7 +20,7 @@ from passdown.engines.sqlite.search_index import open_search
 from passdown.ports.event_log import FileMark
 from passdown.ports.search import Hit, SearchChange, SearchDocument, SearchFile, SearchFilter, SearchIndex
 from tests.proof import proof_count
-from tests.support.questions import make_sessions, read_questions, read_unrelated
+from tests.questions.corpus import make_sessions, read_questions, read_unrelated
 
 START = datetime(2026, 1, 10, tzinfo=UTC)
 QUERIES = proof_count(fast=200, ci=1_000, long=10_000)

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from passdown.core.project.search_query import split_words
 from passdown.core.project.stems import STOP_WORDS, stem
 
-_FOLDER: Final = Path(__file__).parents[1] / "questions"
+_FOLDER: Final = Path(__file__).parent
 _SEED: Final = 20_260_110
 _WORK: Final = (
     "Reviewed two pull requests and answered comments",
