@@ -213,7 +213,7 @@ def _hold_all(held: Sequence[_Held], index: WordIndex) -> set[int]:
     if any(one.forms is None for one in held):
         return set(index.holding_groups([one.group for one in held]))
     documents = [set(one.forms or ()) for one in held]
-    return set.intersection(*documents) if documents else set()
+    return documents[0].intersection(*documents[1:]) if documents else set()
 
 
 def _weigh(held: _Held, count: int) -> TermWeight:

@@ -28,7 +28,7 @@ _UNSYNCED: Final = replace(write.HERE, sync=leave_unsynced)
 def read_remembered(path: str, folder: str, cache: str) -> list[str] | None:
     """Return the same as `read_index`; the file at `cache` holds what was found in large indexes."""
     key = _identify(path, folder)
-    known = _load(cache) if key else {}
+    known: Mapping[str, list[str]] = _load(cache) if key else {}
     if key in known:
         return known[key]
     names = read_index(path, folder)

@@ -239,7 +239,7 @@ class MemoryIndex:
 
     def is_held(self, folder: str, name: str, digest: str = "") -> bool:
         found = self._found.get(folder, {}).get(name)
-        hashes = {source.rank.hash for source in found.sources} if found and not found.skipped else set()
+        hashes = {source.rank.hash for source in found.sources} if found and not found.skipped else set[str]()
         return bool(hashes) if not digest else digest in hashes
 
     def live(self, most: int) -> LiveEvents:

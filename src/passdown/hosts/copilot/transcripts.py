@@ -4,7 +4,7 @@ Subagents write to the transcript of their session, and their lines have their i
 are in it too, but not how the host passed them to the model.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from passdown.core.hosts.transcripts import (
@@ -87,7 +87,7 @@ def say(line: Object) -> str:
 
 def _words(line: bytes) -> str:
     """Return the agent's text in a line; a subagent's line has its id."""
-    said = load_line(line) if may_say(line) else {}
+    said: Mapping[str, object] = load_line(line) if may_say(line) else {}
     return "" if said.get("agentId") else say(said)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 from passdown import layout
 from passdown.core.formats.events import Event, parse_event
@@ -275,7 +275,8 @@ def _read_known(workspace: Workspace) -> Mapping[str, str]:
         known: object = json.loads(read_if_there(workspace.documents, _place(workspace)) or b"{}")
     except (StorageError, ValueError):
         return {}
-    return {path: f"{state}" for path, state in known.items()} if isinstance(known, dict) else {}
+    found = cast("dict[str, object]", known) if isinstance(known, dict) else {}
+    return {path: f"{state}" for path, state in found.items()}
 
 
 def _remember(workspace: Workspace, known: Mapping[str, str], found: Mapping[str, str]) -> None:

@@ -193,7 +193,8 @@ def list_days(workspace: Workspace, wanted: EventFilter, days: Iterable[date]) -
 def find_different_days(parts: Sequence[LogPart]) -> frozenset[date]:
     """Return the days whose events are not the same in all checkouts."""
     days = [frozenset(part.days.items()) for part in parts]
-    return frozenset(day for day, _ in frozenset.union(*days) - frozenset.intersection(*days))
+    first, *others = days
+    return frozenset(day for day, _ in first.union(*others) - first.intersection(*others))
 
 
 class InputFile(NamedTuple):

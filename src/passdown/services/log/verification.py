@@ -244,7 +244,7 @@ def _find_lost(workspace: Workspace, scan: _Scan, gone: Mapping[str, str]) -> It
     If git cannot show the committed text, as in a partial clone, a file of the same name is enough.
     """
     held = {source.rank.hash for found in scan.found for source in found.sources} if gone else set[str]()
-    texts = workspace.history.contents([*gone.values()]) if gone else {}
+    texts: Mapping[str, bytes] = workspace.history.contents([*gone.values()]) if gone else {}
     for path, committed in gone.items():
         name = path.rpartition("/")[2]
         data = texts.get(committed)

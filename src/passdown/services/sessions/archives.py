@@ -1,6 +1,6 @@
 """Archive ledgers: write a session's record before its ledger is removed (S0, R18 to R20)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import chain, count, islice
@@ -298,7 +298,9 @@ def read_checkout_state(workspace: Workspace, account: Account, *, for_record: b
     paths = [entry.text for entry in account.of(FactKind.FILE)][-_MOST_FILES:]
     contents = workspace.commit_contents
     created = contents.find_created(account.start.commit, paths) if for_record else ()
-    changes = contents.count_changes(account.start.commit, paths) if for_record else {}
+    changes: Mapping[str, ChangedLines] = {}
+    if for_record:
+        changes = contents.count_changes(account.start.commit, paths)
     return CheckoutState(
         at=account.ended_at or workspace.now(),
         branch=show_place(workspace, account).branch,

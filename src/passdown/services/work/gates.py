@@ -228,7 +228,7 @@ def find_blocking(workspace: Workspace, account: Account, gate: str) -> str:
     answered = {fact.key for fact in asked.answers}
     asks = [fact.text for fact in asked.questions if fact.text.startswith(start)]
     waiting = [text for text in asks if text not in answered]
-    gone = workspace.index.retracted(FactKind.QUESTION.value, waiting) if waiting else frozenset()
+    gone = workspace.index.retracted(FactKind.QUESTION.value, waiting) if waiting else frozenset[str]()
     return next((text for text in waiting if text not in gone), "")
 
 
