@@ -274,6 +274,12 @@ _PARTS: Final = (
         "tests/e2e/sessions/test_two_machines.py",
     ),
     _prove(
+        "import",
+        10,
+        "1,000 transcripts of three hosts, imported",
+        "tests/e2e/project/test_import_promises.py",
+    ),
+    _prove(
         "months",
         30,
         "three clones over months, 2,400 steps; a month of pull requests",
