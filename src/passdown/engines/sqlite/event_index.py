@@ -499,11 +499,14 @@ class SqliteIndex(StatedDatabase):
                 self._run("set_committed", folder, name)
 
     def single_files(self) -> SingleFiles:
-        row = self._one("count_single") or (0, "")
-        return SingleFiles(int(row[0]), str(row[1]))
+        with self._looking():
+            row = None if self._is_empty() else self._one("count_single")
+            return SingleFiles(int(row[0]), str(row[1])) if row else SingleFiles()
 
     def oldest_single(self, most: int) -> Sequence[str]:
-        return ["/".join(filter(None, row)) for row in self._all("oldest_single", most)]
+        with self._looking():
+            rows = () if self._is_empty() else self._all("oldest_single", most)
+            return ["/".join(filter(None, row)) for row in rows]
 
     def single_sessions(self) -> frozenset[str]:
         return frozenset(str(row[0]) for row in self._all("sessions_of_single"))
