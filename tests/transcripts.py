@@ -207,6 +207,11 @@ def read_entries(body: str) -> list[tuple[str, str]]:
     return [(entry["command"], entry["output"]) for entry in _ENTRY.finditer(body)]
 
 
+def may_run(command: str) -> bool:
+    """Return whether a command is one that is run when a page is followed."""
+    return command.split(maxsplit=1)[0] in _MAY_RUN
+
+
 def replay(page: str, desk: Desk) -> Iterator[Block]:
     """Follow a page in order, and yield the real output of its commands."""
     for fence in _FENCE.finditer(page):
@@ -214,7 +219,7 @@ def replay(page: str, desk: Desk) -> Iterator[Block]:
             do = desk.edit if fence["kind"] == "diff" else desk.save
             do(fence["title"], fence["body"])
         commands = [command for command, _ in read_entries(fence["body"])]
-        if fence["kind"] == "console" and commands and commands[0].split()[0] in _MAY_RUN:
+        if fence["kind"] == "console" and commands and may_run(commands[0]):
             outputs = tuple(desk.type(command) for command in commands)
             yield Block(fence.start("body"), fence.end("body"), tuple(commands), outputs)
 
