@@ -488,8 +488,7 @@ class SqliteIndex(StatedDatabase):
             return LiveEvents(len(self._all("list_live", most)), str(newest[0]) if newest else "")
 
     def uncommitted_of(self, session: str) -> Sequence[str]:
-        rows = self._all("list_uncommitted_of", session)
-        return sorted(str(path).removeprefix("/") for (path,) in rows)
+        return sorted(str(path).removeprefix("/") for (path,) in self._all("list_uncommitted_of", session))
 
     def note_committed(self, paths: Collection[str]) -> None:
         """Record that these files are committed; if the cache cannot be written, they are looked up again."""
@@ -500,8 +499,7 @@ class SqliteIndex(StatedDatabase):
 
     def single_files(self) -> SingleFiles:
         with self._looking():
-            row = None if self._is_empty() else self._one("count_single")
-            return SingleFiles(int(row[0]), str(row[1])) if row else SingleFiles()
+            return SingleFiles() if self._is_empty() else SingleFiles(*(self._one("count_single") or ()))
 
     def oldest_single(self, most: int) -> Sequence[str]:
         with self._looking():
