@@ -27,7 +27,7 @@ CODE = re.compile(r"\b(?:[RGC][0-9]{1,3}|S[0-4])\b")
 _NOQA = re.compile(r"noqa:[^#\n]*")
 _DATA = frozenset({"golden", "recordings", "corpus", "results", "spec", "assets"})
 _TOPIC_KEYS = frozenset({"page", "title", "from"})
-_ENTRY_KEYS = frozenset({"title", "text", "positions", "about", "amends"})
+_ENTRY_KEYS = frozenset({"title", "text", "positions", "about", "amends", "planned"})
 
 
 class Entry(NamedTuple):
@@ -39,6 +39,8 @@ class Entry(NamedTuple):
     positions: str
     about: tuple[str, ...]
     amends: tuple[str, ...]
+    is_planned: bool = False
+    """Decided, and not built yet."""
 
 
 class Topic(NamedTuple):
@@ -56,6 +58,8 @@ class Specification(NamedTuple):
     pages: Mapping[str, str]
     documents: tuple[Entry, ...]
     topics: tuple[Topic, ...]
+    plans: str = ""
+    """What is planned and not decided in detail, in Markdown."""
 
     @property
     def entries(self) -> dict[str, Entry]:
@@ -78,8 +82,10 @@ def parse_specification(texts: Iterable[str]) -> Specification:
     pages: dict[str, str] = {}
     documents: list[Entry] = []
     topics: list[Topic] = []
+    plans = ""
     for text in texts:
         data: dict[str, object] = tomllib.loads(text)
+        plans += str(data.get("plans", ""))
         pages |= {name: str(title) for name, title in _table(data, "pages").items()}
         documents += [_parse_entry(name, value) for name, value in _table(data, "sources").items()]
         topics += [_parse_topic(value) for value in _array(data, "topic")]
@@ -88,7 +94,7 @@ def parse_specification(texts: Iterable[str]) -> Specification:
         raise SpecificationError("defined twice: " + ", ".join(twice))
     if lost := sorted({topic.page for topic in topics} ^ pages.keys()):
         raise SpecificationError("pages without a title or a topic: " + ", ".join(lost))
-    return Specification(pages, tuple(documents), tuple(topics))
+    return Specification(pages, tuple(documents), tuple(topics), plans)
 
 
 def _parse_topic(value: object) -> Topic:
@@ -109,7 +115,7 @@ def _parse_entry(name: str, value: object) -> Entry:
     if not title or not text:
         raise SpecificationError(f"{name}: needs a title and a text")
     about, amends = (tuple(str(one) for one in _array(data, key)) for key in ("about", "amends"))
-    return Entry(name, title, text, positions, about, amends)
+    return Entry(name, title, text, positions, about, amends, data.get("planned") is True)
 
 
 def _table(data: Mapping[str, object], key: str) -> Mapping[str, object]:

@@ -43,7 +43,7 @@ _VALUE: Final = re.compile(
     | ^(?P<commit>[0-9a-f]{7})(?=\ )
     | \b(?P<moment>\d{4}-\d\d-\d\d[T\ -]\d\d[:-]\d\d(?:[:-]\d\d(?:\.\d{3})?)?)(?=Z|-|$)
     | (?<=\ )(?P<day>\d{4}-\d\d-\d\d)(?=\ \|)
-    | (?<=\ )(?P<hour>\d\d:\d\d)(?=\ )
+    | (?<=\ )(?P<hour>\d\d:\d\d)(?=\ |Z$)
     | \b(?P<left>\d+\ min)(?=\s+(?:more|left|if)\b)
     | (?<=\bin\ )(?P<wait>\d+\ s)(?=[.,;)]|$)
     | \b(?P<age>\d+\ (?:s|min|h|d))(?=\ ago|\ old|\)|,\ (?:observed|verified|on|not)\b|$)

@@ -8,7 +8,7 @@ A page is followed in order, in one empty folder that is the home of its reader:
 - each line `$ …` of a `console` fence is run, if the first of them is a command that we may run;
 - `$ script …` opens a window inside the window, as a process, and `$ exit` closes it.
 
-README shows, in its marked fences, commands with the output from a tutorial.
+README and the home page show, in marked fences, commands with the output from a tutorial.
 """
 
 import json
@@ -40,6 +40,7 @@ TEST_FIRST: Final = ROOT / "docs" / "how-to" / "test-first.md"
 GATES: Final = ROOT / "docs" / "how-to" / "gates.md"
 PREFLIGHT: Final = ROOT / "docs" / "how-to" / "preflight.md"
 README: Final = ROOT / "README.md"
+HOME_PAGE: Final = ROOT / "docs" / "index.md"
 
 COLUMNS: Final = 80
 _MAY_RUN: Final = frozenset({"passdown", "git", "cat", "cd", "script", "exit"})
@@ -207,6 +208,11 @@ def read_entries(body: str) -> list[tuple[str, str]]:
     return [(entry["command"], entry["output"]) for entry in _ENTRY.finditer(body)]
 
 
+def may_run(command: str) -> bool:
+    """Return whether a command is one that is run when a page is followed."""
+    return command.split(maxsplit=1)[0] in _MAY_RUN
+
+
 def replay(page: str, desk: Desk) -> Iterator[Block]:
     """Follow a page in order, and yield the real output of its commands."""
     for fence in _FENCE.finditer(page):
@@ -214,7 +220,7 @@ def replay(page: str, desk: Desk) -> Iterator[Block]:
             do = desk.edit if fence["kind"] == "diff" else desk.save
             do(fence["title"], fence["body"])
         commands = [command for command, _ in read_entries(fence["body"])]
-        if fence["kind"] == "console" and commands and commands[0].split()[0] in _MAY_RUN:
+        if fence["kind"] == "console" and commands and may_run(commands[0]):
             outputs = tuple(desk.type(command) for command in commands)
             yield Block(fence.start("body"), fence.end("body"), tuple(commands), outputs)
 
@@ -288,7 +294,8 @@ def main() -> None:
         path.write_text(pages[-1], encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         WITH_BEADS.write_text(correct_beads_page(Path(folder)), encoding="utf-8")
-    README.write_text(corrected_readme(README.read_text(encoding="utf-8"), pages), encoding="utf-8")
+    for path in (README, HOME_PAGE):
+        path.write_text(corrected_readme(path.read_text(encoding="utf-8"), pages), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """What a new user sees first: a trial that leaves nothing behind, and a shell that completes."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -10,6 +12,7 @@ from typing import Final
 import pytest
 
 from tests.support.commands import Done
+from tests.support.terminals import PROMPT, Terminal
 
 PROGRAM: Final = [sys.executable, "-m", "passdown"]
 COMPLETE: Final = """
@@ -57,6 +60,17 @@ def test_a_trial_shows_the_life_of_two_sessions_and_leaves_nothing(
     assert any(one.startswith("passdown certify\nAll ") for one in shown)
     assert "the temporary repository is gone; nothing was left behind" in done.err
     assert sorted(tmp_path.rglob("*")) == [tmp_path / name for name in ("here", "home", "temporary")]
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+def test_a_trial_breaks_lines_between_words_at_a_terminal(tmp_path: Path) -> None:
+    with Terminal(tmp_path, rows=100) as terminal:
+        shown = terminal.run("passdown try", PROMPT)
+
+    assert "last seen just now); you\n  continue its work\n" in shown
+    assert "$ passdown rule-out 'Never put the token into a URL' --because 'it ends up in\n  logs'\n" in shown
+    assert "(amber-" in shown
+    assert re.search(r"\n# [^\n]+\n# [^\n]+\n\n\$ passdown start", shown)
 
 
 def test_a_trial_without_git_says_what_failed_and_leaves_nothing(

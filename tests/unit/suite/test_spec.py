@@ -1,5 +1,6 @@
 """The specification is complete, its pages are up to date, and every code leads to it."""
 
+import re
 import runpy
 import sys
 from collections.abc import Callable
@@ -41,6 +42,19 @@ def test_every_code_that_is_written_somewhere_exists() -> None:
 
     assert len(cited) > 100
     assert [one for one in cited if one.code not in known] == []
+
+
+@pytest.mark.slow
+def test_what_is_planned_is_on_the_roadmap_and_on_no_other_page() -> None:
+    planned = {name for name, entry in load_specification().entries.items() if entry.is_planned}
+    headings = {
+        path.stem: set(re.findall(r"^### (\w+): ", path.read_text(encoding="utf-8"), re.MULTILINE))
+        for path in specification.FOLDER.glob("*.md")
+    }
+
+    assert planned == headings.pop("roadmap") != set()
+    assert not planned & set().union(*headings.values())
+    assert not planned & specification.find_proofs().keys()
 
 
 @pytest.mark.slow

@@ -488,8 +488,7 @@ class SqliteIndex(StatedDatabase):
             return LiveEvents(len(self._all("list_live", most)), str(newest[0]) if newest else "")
 
     def uncommitted_of(self, session: str) -> Sequence[str]:
-        rows = self._all("list_uncommitted_of", session)
-        return sorted(str(path).removeprefix("/") for (path,) in rows)
+        return sorted(str(path).removeprefix("/") for (path,) in self._all("list_uncommitted_of", session))
 
     def note_committed(self, paths: Collection[str]) -> None:
         """Record that these files are committed; if the cache cannot be written, they are looked up again."""
@@ -499,11 +498,13 @@ class SqliteIndex(StatedDatabase):
                 self._run("set_committed", folder, name)
 
     def single_files(self) -> SingleFiles:
-        row = self._one("count_single") or (0, "")
-        return SingleFiles(int(row[0]), str(row[1]))
+        with self._looking():
+            return SingleFiles() if self._is_empty() else SingleFiles(*(self._one("count_single") or ()))
 
     def oldest_single(self, most: int) -> Sequence[str]:
-        return ["/".join(filter(None, row)) for row in self._all("oldest_single", most)]
+        with self._looking():
+            rows = () if self._is_empty() else self._all("oldest_single", most)
+            return ["/".join(filter(None, row)) for row in rows]
 
     def single_sessions(self) -> frozenset[str]:
         return frozenset(str(row[0]) for row in self._all("sessions_of_single"))

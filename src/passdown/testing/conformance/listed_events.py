@@ -85,6 +85,13 @@ class ListedEventsConformance(ABC):
         _apply(listed, EventFile("", "2026-01-12T13.md", _MARK, (), 1))
         assert listed.live(5) == LiveEvents(3, "")
 
+    def test_an_index_that_was_never_filled_has_no_single_files(self, tmp_path: Path) -> None:
+        """A new project asks before its first event."""
+        index = self.make(tmp_path)
+
+        assert (index.single_files(), index.oldest_single(2)) == (SingleFiles(), [])
+        self.drop(index)
+
     def test_the_oldest_single_files_are_those_with_the_first_names(self, listed: Index) -> None:
         """Files whose names do not start with a date do not count."""
         assert (listed.single_files(), listed.oldest_single(2)) == (SingleFiles(), [])

@@ -18,6 +18,7 @@ from passdown.faces.cli.lines import minute
 
 READING: Final = "reading transcripts"
 _MEGABYTE: Final = 1_000_000
+_KILOBYTE: Final = 1_000
 _EXAMPLES: Final = 3
 """How many results `init` shows of what it imported."""
 
@@ -106,9 +107,10 @@ def _agrees(question: str, *, usual: bool) -> bool:
 def say_plan(planned: actions.ImportResult) -> None:
     """Say how many transcripts there are, how large, and how old."""
     for one in planned.new:
-        size = f"{one.bytes / _MEGABYTE:.1f} MB"
         noun = output.counted(one.count, "transcript")
-        output.say(f"{one.title}: {noun}, {size}, from {minute(one.oldest)} to {minute(one.newest)}")
+        output.say(
+            f"{one.title}: {noun}, {_size(one.bytes)}, from {minute(one.oldest)} to {minute(one.newest)}"
+        )
     rest = [
         *([f"{planned.known} imported already"] if planned.known else []),
         *([f"{planned.foreign} of other projects"] if planned.foreign else []),
@@ -118,6 +120,11 @@ def say_plan(planned: actions.ImportResult) -> None:
         output.say("nothing new to import")
     if rest:
         output.say(f"left out: {', '.join(rest)}")
+
+
+def _size(count: int) -> str:
+    """Return a size in the unit in which it has few digits."""
+    return f"{count / _MEGABYTE:.1f} MB" if count >= _MEGABYTE else f"{-(-count // _KILOBYTE)} kB"
 
 
 def _say_done(done: actions.ImportResult) -> None:

@@ -1,6 +1,7 @@
 """`passdown try`: show the whole life of a few sessions in a temporary repository."""
 
 import shlex
+import sys
 
 import click
 
@@ -25,7 +26,14 @@ def command(*, as_json: bool) -> int:
 def _say(found: trials.TrialResult) -> None:
     for step in found.steps:
         if step.title:
-            output.say(f"\n# {step.title}" if step is not found.steps[0] else f"# {step.title}")
-        output.say(f"\n$ {shlex.join(step.command)}\n{step.output.rstrip()}")
+            output.say(("" if step is found.steps[0] else "\n") + _fit(step.title, "# ", "# "))
+        output.say(f"\n{_fit(shlex.join(step.command), '$ ')}")
+        output.say("\n".join(_fit(line) for line in step.output.rstrip().split("\n")))
     output.note("the temporary repository is gone; nothing was left behind")
     output.note_hint("to set it up in your own: `passdown init`, then `passdown install`")
+
+
+def _fit(line: str, first: str = "", indent: str = "  ") -> str:
+    """Break a long line between words at a terminal, as the commands themselves would there."""
+    is_long = output.is_terminal(sys.stdout) and len(first) + len(line) > output.columns()
+    return output.wrapped(line, first, indent) if is_long else f"{first}{line}"
