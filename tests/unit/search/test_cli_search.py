@@ -143,14 +143,6 @@ def test_json_says_the_same(command: Caller, project: Project) -> None:
     assert (answer["total"], answer["is_least"]) == (1, False)
 
 
-def test_the_how_to_shows_what_is_printed(command: Caller, project: Project) -> None:
-    put_event(project.folder, "2026-01-10T13:03:52Z", now="Write the parser")
-    page = (Path(__file__).parents[3] / "docs" / "how-to" / "find-things.md").read_text(encoding="utf-8")
-
-    for arguments in (["search", "parser"], ["search", "parser", "--json"]):
-        assert f"$ passdown {' '.join(arguments)}\n{command(*arguments).out}```\n" in page
-
-
 def test_nothing_found_is_no_error(command: Caller) -> None:
     done = command("search", "parser")
 
