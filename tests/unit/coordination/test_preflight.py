@@ -336,7 +336,7 @@ def test_what_dead_sessions_left_is_named(team: Team) -> None:
     amber = team.agent("amber")
     assert found["orphans"].startswith("amber left a handoff for cedar: .conductor/handoff_amber_to_cedar")
     assert f"{task}, held by {amber}: `passdown takeover {task}`" in found["orphans"]
-    assert found["agents"] == f"{amber} has been silent for 13 h and holds {task}"
+    assert f"{amber} has been silent for 13 h and holds {task}" in found["agents"]
 
 
 @pytest.mark.requirement("G4")

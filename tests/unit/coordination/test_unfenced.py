@@ -239,7 +239,7 @@ def test_a_close_that_waits_leaves_what_blocks_the_task(
     assert "bound_bead: null\n" in read_ledger(hosts, "amber")
     assert hosts.run("amber", "end").code == 0
     (archive,) = (hosts.project.folder / "conductor/sessions/archive").glob("*-session-end-*")
-    assert "## Blocked\n\n- Task tp-1 (tp-1): no schema yet\n\n" in archive.read_text(encoding="utf-8")
+    assert "## Blocked\n\n- Task tp-1 (tp-1): no schema yet\n" in archive.read_text(encoding="utf-8")
 
 
 @pytest.mark.requirement("C87", through="command")

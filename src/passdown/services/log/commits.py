@@ -233,6 +233,9 @@ def _list_events(workspace: Workspace) -> Sequence[str]:
 
 def _list_added(workspace: Workspace, tops: Sequence[str]) -> Sequence[str]:
     """Return the files below some folders that the last commit lacks."""
+    tops = [one for one in tops if workspace.documents.is_folder(one)]
+    if not tops:
+        return ()
     head = workspace.repository.last_commit()
     entries = workspace.tracking.entries(tops)
     states = {path: state for top in tops for path, state in _find_states(workspace, top, entries)}
