@@ -126,6 +126,14 @@ def test_all_of_it_in_its_order() -> None:
     ]
 
 
+@pytest.mark.requirement("C134")
+def test_a_brief_says_how_often_old_sessions_edited_the_files_and_how_to_find_them() -> None:
+    line = "imported old sessions edited these files 3 times: `passdown search FILE --kind history`"
+
+    assert f"\nMore:\n{line}\n{POINTER}\n" in pack(BriefInput(agent=ME, past_edits=3)).text
+    assert "imported old sessions" not in pack(BriefInput(agent=ME)).text
+
+
 def test_a_test_that_failed_blocks_and_is_not_done_already() -> None:
     commit = "fedcba9876543210" * 2 + "fedcba98"
     receipts = table(

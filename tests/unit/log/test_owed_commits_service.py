@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from passdown.core.kinds import FactKind
+from passdown.errors import StorageError
 from passdown.ports.repository import Committed, Skipped, SkipReason
 from passdown.records import replace
 from passdown.services.log.commit_marks import TO_COMMIT, is_known_committed
@@ -18,6 +19,7 @@ from passdown.services.sessions.pending_commits import (
 )
 from passdown.services.sessions.sessions import publish_end
 from passdown.settings import FILE_NAME
+from passdown.testing.memory.documents import MemoryDocuments
 from passdown.testing.memory.git_history import MemoryHistory
 from tests.support.sessions import Place, make_place
 
@@ -86,6 +88,23 @@ def test_an_event_that_was_archived_and_not_committed_names_no_session(place: Pl
 
     assert commit_waiting(place.project, AT_START) is None
     assert len(place.repository.commits) == 1
+
+
+@pytest.mark.requirement("C117")
+def test_a_file_that_is_removed_in_the_meantime_is_not_owed(place: Place) -> None:
+    class Gone(MemoryDocuments):
+        def read(self, path: str, *, settled: bool = False) -> bytes:
+            if path.startswith(f"{EVENTS}/"):
+                raise StorageError(f"{path}: no such file", hint="check the name")
+            return super().read(path, settled=settled)
+
+    for record in list(place.documents.list("conductor/sessions/archive")):
+        place.documents.remove(record, place.documents.read(record))
+    files = {path: place.documents.read(path) for path in place.documents.list("")}
+
+    assert commit_waiting(replace(place.project, documents=Gone(files)), AT_START[1:]) is None
+    assert place.repository.commits == []
+    assert isinstance(commit_waiting(place.project, AT_START[1:]), Committed)
 
 
 class OvertakenHistory(MemoryHistory):

@@ -95,6 +95,27 @@ def test_records_of_one_minute_get_numbers() -> None:
     assert names == [".md", "-2.md", "-3.md", "-3.md"]
 
 
+@pytest.mark.requirement("C21")
+def test_a_record_that_another_process_writes_first_is_not_replaced() -> None:
+    place = make_place()
+    account = work(place)
+    taken = f"{FOLDER}/2026-01-11-12-00-manual-generic-00000001.md"
+
+    class Overtaken(MemoryDocuments):
+        def create(self, path: str, data: bytes) -> bool:
+            if path == taken:
+                self.replace(path, b"theirs")
+            return super().create(path, data)
+
+    documents = Overtaken({LEDGER: place.documents.read(LEDGER)})
+
+    archived = archive_ledger(with_parts(place, documents=documents), account, "manual")
+
+    assert archived.path == f"{taken[:-3]}-2.md"
+    assert documents.read(taken) == b"theirs"
+    assert parse_archive(documents.read(archived.path).decode()).summary == "sign in"
+
+
 @pytest.mark.requirement("R42")
 def test_a_ledger_that_is_kept_lets_go_of_track_and_task() -> None:
     place = make_place()
@@ -200,6 +221,26 @@ def test_a_ledger_that_an_ended_session_left_is_archived(*, is_graceful: bool, t
 
     assert [one.trigger for one in archived] == [trigger]
     assert archived[0].is_removed
+
+
+@pytest.mark.requirement("R19")
+def test_a_ledger_that_cannot_be_archived_with_its_recovery_is_archived_by_the_next_start() -> None:
+    place = make_place()
+    account = work(place)
+    place.pass_time(hours=25)
+
+    class Full(MemoryDocuments):
+        def create(self, path: str, data: bytes) -> bool:
+            raise StorageError(f"no room for {path} ({len(data)})", hint="make room")
+
+    full = Full({LEDGER: place.documents.read(LEDGER)})
+
+    (recovered,) = recover(with_parts(place, documents=full))
+
+    assert (recovered.account.session, recovered.archived) == (account.session, None)
+    assert recovered.written is not None
+    assert full.exists(LEDGER)
+    assert [one.trigger for one in archive_stale(place.project)] == ["stale"]
 
 
 def test_what_stays_on_the_machine_is_in_no_record() -> None:

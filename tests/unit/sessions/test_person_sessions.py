@@ -1,14 +1,17 @@
 """The session of a person, beside those of agents: whose it is, how long it lasts, and who is unknown."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 import pytest
 
 from passdown.core.facts import TO, Fact, Provenance, address, read_readers
+from passdown.core.formats.events import render_event
 from passdown.core.formats.origins import parse_origins, render_origins
-from passdown.core.ids import name_person
+from passdown.core.ids import event_file_name, name_person
 from passdown.core.kinds import FactKind
 from passdown.core.sessions.session_facts import Account, HostProcess
+from passdown.engines.memory.event_log import MemoryEventLog
 from passdown.services.sessions.journals import read_account
 from passdown.services.sessions.liveness import (
     Liveness,
@@ -18,9 +21,11 @@ from passdown.services.sessions.liveness import (
     judge_liveness,
     list_here,
 )
+from passdown.services.sessions.said_facts import publish_said
 from passdown.services.sessions.sessions import recover, start_person_session
 from passdown.testing.memory.git_history import MemoryHistory
-from tests.support.sessions import NOON, Place, make_place
+from tests.support.projects import LOCAL, make_event
+from tests.support.sessions import NOON, Place, make_place, with_parts
 
 SHELL = HostProcess(71, "100", "b")
 OTHER = HostProcess(72, "100", "b")
@@ -144,3 +149,43 @@ def test_an_event_says_for_whom_feedback_is() -> None:
     assert odd is not None
     assert odd.to == ()
     assert (fact.to, fact._replace(others=((TO, '""'),)).to) == (("amber-00000001",), ())
+
+
+@pytest.mark.requirement("C122", through="inside")
+def test_what_a_person_says_is_published_at_once_and_only_once(place: Place) -> None:
+    person = start_person_session(place.project)
+    assert publish_said(place.project, person.session, may_commit=False) == ()
+    assert place.events() == []
+    place.say(person, FactKind.DONE, "Chose a footer")
+
+    for _ in range(2):
+        assert [*publish_said(place.project, person.session, may_commit=False)] == []
+
+    (event,) = place.events()
+    assert "Chose a footer" in event
+    assert "Chose a footer" in place.read(LOCAL)
+    assert place.repository.commits == []
+
+
+@pytest.mark.requirement("C122", through="inside")
+def test_where_not_all_events_are_read_a_person_s_words_are_published_and_the_view_waits(
+    place: Place,
+) -> None:
+    class Hurried(MemoryEventLog):
+        def may_read(self, events: int = 0) -> bool:
+            del events
+            return False
+
+    hurried = Hurried()
+    at = NOON - timedelta(days=3)
+    other = make_event(f"{at:%Y-%m-%dT%H:%M:%SZ}", "crane-00000009", this_session=("old",))
+    assert hurried.create("", event_file_name(at, "crane-00000009"), render_event(other).encode())
+    slow = with_parts(place, log=hurried)
+    person = start_person_session(slow)
+    place.say(person, FactKind.FEEDBACK, "The footer is wrong")
+
+    assert [*publish_said(slow, person.session, may_commit=True)] == []
+
+    assert len(hurried.files("")) == 2
+    assert not place.documents.exists(LOCAL)
+    assert place.repository.commits == []

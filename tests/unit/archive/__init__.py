@@ -1,0 +1,1 @@
+"""Journals of ended sessions that are archived, and what decides it."""
