@@ -56,7 +56,7 @@ class Archiver:
         """Work in this folder."""
         self.root = root
         self.agent = agent
-        self._calling = calling
+        self.calling = calling
 
     def git(self, *arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
         """Run git as a user does."""
@@ -68,7 +68,7 @@ class Archiver:
 
     def call(self, *words: str, check: bool = True, **variables: str) -> Done:
         """Call the command."""
-        done = self._calling(self.root, words, variables)
+        done = self.calling(self.root, words, variables)
         assert not check or done.code == 0, done.out + done.err
         return done
 
@@ -77,7 +77,7 @@ class Archiver:
         there = self.root.parent / name
         origin = (self.root.parent / "origin.git").as_uri()
         self.git("clone", "-q", "-c", "uploadpack.allowFilter=true", *options, origin, str(there))
-        return Archiver(there, name, self._calling)
+        return Archiver(there, name, self.calling)
 
     def write(self, count: int, days_ago: float, *, agent: str = "") -> None:
         """Put events of a day, each a minute later than the one before, that look like each other."""

@@ -119,3 +119,26 @@ def test_without_an_intact_rollup_every_file_stays(tmp_path: Path, calling: Call
 
     assert before
     assert all((other.root / path).exists() for path in before)
+
+
+@pytest.mark.requirement("C127")
+def test_an_index_that_git_cannot_write_is_named_and_nothing_is_lost(
+    tmp_path: Path, calling: Calling
+) -> None:
+    one, other = make_rivals(tmp_path, calling)
+    one.git("push", "-q")
+    everything = done(one) | done(other)
+    other.git("pull", "--quiet", "--no-edit", "--no-rebase", check=False)
+    before = other.conflicts()
+    lock = other.root / ".git" / "index.lock"
+    lock.touch()
+
+    refused = other.call("archive", "resolve", check=False)
+
+    assert (refused.code, "index.lock" in refused.err) == (1, True)
+    assert other.conflicts() == before
+    lock.unlink()
+    for path in before:  # somebody tidied up meanwhile
+        (other.root / path).unlink(missing_ok=True)
+    assert settle(other) == 1
+    assert done(other) == everything
