@@ -255,3 +255,23 @@ def test_in_a_worktree_beside_the_main_checkout_no_session_archives(alone: Archi
 
     assert "the next end or start of a session in this checkout archives some of them" in here
     assert "one person archives them" in said
+
+
+def test_synthesis_offers_to_archive_only_where_it_would(tmp_path: Path, calling: Calling) -> None:
+    offered: list[bool] = []
+    for folder, what in (("new", "init"), ("plain", "")):
+        (tmp_path / folder).mkdir()
+        clone = Archiver(tmp_path / folder, folder, calling)
+        if what:
+            clone.git(what, "-q", "-b", "main")
+        offered.append(archive_writers.may_archive(open_checkout(clone.root, Settings())))
+    (clone,) = make_clones(tmp_path, 1, calling=calling)
+    clone.write(3, 12)
+    clone.commit()
+    clone.git("push", "-q")
+    clone.view()
+    offered.append(archive_writers.may_archive(open_checkout(clone.root, Settings())))
+    clone.git("remote", "remove", "origin")
+    offered.append(archive_writers.may_archive(open_checkout(clone.root, Settings())))
+
+    assert offered == [True, True, False, True]
