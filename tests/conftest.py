@@ -31,6 +31,8 @@ _SLOW_ROOMS = frozenset({"attacks", "e2e", "faults", "proofs"})
 _SLOW_FILES = frozenset(
     {
         "test_addressed_handoffs.py",
+        "test_archive_conflicts.py",
+        "test_archive_runs.py",
         "test_beads_commands.py",
         "test_beads_successors.py",
         "test_change_phases.py",
@@ -67,6 +69,7 @@ _SLOW_FILES = frozenset(
         "test_harness.py",
         "test_hook_commits.py",
         "test_hooks.py",
+        "test_held_back_files.py",
         "test_hostile.py",
         "test_house.py",
         "test_house_rules.py",

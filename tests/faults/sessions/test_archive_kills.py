@@ -15,7 +15,7 @@ from passdown.settings import Settings
 from tests.faults.sessions.test_commit_kills import PYTHON_CALLS
 from tests.faults.sessions.test_write_faults import strace
 from tests.proof import LEVEL, Level
-from tests.support.clones.archivers import Archiver, make_clones
+from tests.support.clones.archivers import Archiver, call_process, make_clones
 from tests.support.projects import open_checkout
 
 __all__ = ["strace"]
@@ -61,7 +61,7 @@ def run_traced(strace: str, clone: Archiver, *rules: str) -> list[str]:
 def test_a_run_killed_at_any_write_loses_nothing_and_the_next_one_finishes(
     tmp_path: Path, strace: str
 ) -> None:
-    (template,) = make_clones(tmp_path, 1, '[events]\narchiver = "job"\n')
+    (template,) = make_clones(tmp_path, 1, '[events]\narchiver = "job"\n', calling=call_process)
     template.write(3, 60)
     template.commit()
     template.call("archive", "run")
@@ -69,7 +69,7 @@ def test_a_run_killed_at_any_write_loses_nothing_and_the_next_one_finishes(
     template.commit()
     everything = in_head(template)
     assert len(everything) == 6
-    work = Archiver(tmp_path / "work", "agent")
+    work = Archiver(tmp_path / "work", "agent", call_process)
     shutil.copytree(template.root, work.root)
     calls = len(run_traced(strace, work))
     final = sorted(work.single()), sorted(work.rollups())
@@ -86,5 +86,5 @@ def test_a_run_killed_at_any_write_loses_nothing_and_the_next_one_finishes(
         assert work.git("status", "--porcelain", "--", "thoughts").stdout == "", (number, finished)
         assert (sorted(work.single()), sorted(work.rollups())) == final, number
         assert on_disk(work) == everything, number
-    assert work.call("archive", "verify").returncode == 0
+    assert work.call("archive", "verify").code == 0
     assert any(is_rollup(path.rpartition("/")[2]) for path in final[1])

@@ -1,1 +1,1 @@
-"""Journals of ended sessions that are archived, and what decides it."""
+"""What is old: events that are archived, and journals of ended sessions."""

@@ -104,6 +104,16 @@ def test_what_the_repository_says_is_handed_on(bench: Bench) -> None:
     assert not bench.documents.exists(STAMP)
 
 
+def test_events_that_cannot_be_read_are_only_counted(bench: Bench) -> None:
+    gone = "thoughts/shared/handoffs/events/gone.md"
+    bench.documents.replace(gone, b"now: Soon gone\n")
+    bench.commit(CommitTrigger.ASKED, gone)
+    bench.documents.remove(gone, b"now: Soon gone\n")
+
+    assert isinstance(bench.commit(CommitTrigger.ASKED, gone), Committed)
+    assert bench.repository.commits[-1].message == "passdown: 1 event"
+
+
 # --- checkpoints --------------------------------------------------------------------------------
 
 

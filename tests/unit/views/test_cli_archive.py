@@ -226,7 +226,15 @@ def test_without_git_copies_go_by_their_rollup_alone(
     (folder / "passdown.toml").touch()
     command = Caller(monkeypatch, capsys, folder)
     put_event(folder, "2025-11-20T10:00:00Z", this_session=("Wrote the zebra parser",))
+    put_event(folder, "2025-12-30T10:00:00Z", this_session=("Wrote the tapir parser",))
     assert command("synthesize", "--archive").code == 0
+    put(folder, f"{ARCHIVE}/2025-11-20/notes.md", "Somebody's notes\n")
+    put(folder, f"{ARCHIVE}/2025-11-20/picture.png", "")
 
-    assert command("archive", "clean", "--yes").out.startswith("removed 1 copy of archived events")
+    done = command("archive", "clean", "--yes")
+
+    assert done.out.startswith("removed 1 copy of archived events")
+    assert "notes.md: kept: it cannot be read as an event" in " ".join(done.out.split())
+    left = sorted(path.name for path in (folder / ARCHIVE).rglob("*.*"))
+    assert left == ["2025-12-30T10-00-00.000Z_toast.md", "notes.md", "picture.png"]
     assert json.loads(command("search", "zebra", "--json").out)["total"] == 1
