@@ -638,10 +638,9 @@ def test_a_pause_is_a_warning(command: Caller, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.requirement("C134")
 def test_transcripts_that_a_host_deletes_before_they_were_imported(
-    command: Caller, project: Project, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Caller, project: Project, clock: Clock, home: Path
 ) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    folder = tmp_path / "home/.claude/projects" / str(project.folder).replace("/", "-")
+    folder = home / ".claude/projects/-project"
     folder.mkdir(parents=True)
     made = ClaudeTranscript(path=folder / "h-1.jsonl", root=project.folder)
     made.ask("Where should sessions live?")
