@@ -145,7 +145,10 @@ def test_what_others_write_cannot_move_the_cursor_and_secrets_do_not_leave(team:
 
 
 def test_an_empty_message_is_refused(team: Team) -> None:
-    assert team.run("amber", "msg", " ").code == 2
+    done = team.run("amber", "msg", " ")
+
+    assert (done.code, "the message is empty\n" in done.err) == (2, True)
+    assert team.run("birch", "inbox").out == "No unread messages.\n"
 
 
 def test_waiting_for_a_message_ends(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,16 @@ def test_the_head_says_what_a_session_is_about() -> None:
     assert make_head(base, PastEntries(entries=(*found.entries, late))).ended == late.at
 
 
+def test_the_head_names_the_files_of_the_project_only() -> None:
+    names = ("/p/src/a.py", "/else/b.py", "C:\\else\\c.py", "\\\\server\\d.py", "docs/e.md")
+    found = make_entries([see(FactKind.FILE, one) for one in names], ("/p",))
+
+    head = make_head(HistoryHead(host="h", session="s"), found)
+
+    assert head.files == ("src/a.py", "docs/e.md")
+    assert head.counts == (("file", 5),)
+
+
 @pytest.mark.parametrize("session", ["s-1", "37dd1487-cbb5-445b-ae8e-cc72aca90d02", "0"])
 def test_a_plain_id_is_the_name_of_its_file(session: str) -> None:
     assert file_name(session) == session

@@ -1,6 +1,7 @@
 """`passdown doctor` names every ailment of a real project, and it is gone after `--fix` or after its hint."""
 
 import json
+import os
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +25,7 @@ from passdown.services.sessions.journals import append_fact, read_account
 from passdown.settings import Settings
 from passdown.wiring.health import examine_cache
 from tests.answers.setup_answers import COST, DOCTOR
+from tests.support.claude_lines import ClaudeTranscript
 from tests.support.commands import Caller, Done
 from tests.support.gits import Project, make_started
 from tests.support.projects import EVENTS, VIEW, listing, open_checkout, put, put_event
@@ -408,6 +410,28 @@ def test_events_that_cannot_be_read(command: Caller, project: Project) -> None:
     mends(command)
 
 
+@pytest.mark.requirement("C127")
+def test_events_that_a_merge_left_in_conflict(command: Caller, project: Project) -> None:
+    command("synthesize")
+    project.git("add", "--all")
+    project.git("commit", "--quiet", "--message=Set up")
+    put_event(project.folder, "2026-01-10T13:03:52Z", now="Create the PR")
+    (path,) = (project.folder / EVENTS).iterdir()
+    ours = path.read_text()
+    for branch, text in (("theirs", ours.replace("Create", "Delete")), ("ours", ours)):
+        project.git("checkout", "--quiet", "-b", branch, "main")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        project.git("add", "--", EVENTS)
+        project.git("commit", "--quiet", f"--message={branch}")
+    project.git("merge", "--quiet", "theirs", check=False)
+
+    assert ("conflicts", "a merge has conflicts in 1 file of events") in find(command)
+    assert "hint: run `passdown archive resolve`" in command("doctor").out
+    project.git("merge", "--abort")
+    assert "conflicts" not in [code for code, _ in find(command)]
+
+
 def test_a_crowded_folder_of_events(
     command: Caller, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,6 +442,9 @@ def test_a_crowded_folder_of_events(
     put(project.folder, "passdown.toml", '[events]\nlayout = "flat"\n')
 
     assert find(command, "--fix", "--yes") == [("layout", f"{EVENTS} has 3 files")]
+    with monkeypatch.context() as roomy:
+        roomy.setattr(findings, "MANY_FILES", 3)
+        assert command("doctor") == HEALTHY
     assert command("doctor").code == 0
     for chosen in ("day", "auto"):
         put(project.folder, "passdown.toml", f'[events]\nlayout = "{chosen}"\n')
@@ -493,6 +520,17 @@ def test_a_journal_that_tells_of_nobody(command: Caller, project: Project) -> No
     assert find(command) == [("journal", "1 line of .conductor/journal/s-odd.jsonl cannot be read")]
     assert "look at the file, then move it away" in " ".join(command("doctor").out.split())
     odd.unlink()
+    assert command("doctor") == HEALTHY
+
+
+def test_a_torn_journal_of_an_ended_session_is_not_a_problem(command: Caller, project: Project) -> None:
+    torn = put(project.folder, ".git/passdown/journal/s-odd.jsonl", '{"v":1,"seq":99,"fa')
+    assert find(command) == [("journal", "1 line of .git/passdown/journal/s-odd.jsonl cannot be read")]
+
+    ended = torn.parent / "ended" / "2026-01" / torn.name
+    ended.parent.mkdir(parents=True)
+    torn.rename(ended)
+
     assert command("doctor") == HEALTHY
 
 
@@ -595,6 +633,24 @@ def test_a_pause_is_a_warning(command: Caller, monkeypatch: pytest.MonkeyPatch) 
     )
     command("unpause")
     monkeypatch.delenv("PASSDOWN_OFF")
+    assert command("doctor") == HEALTHY
+
+
+@pytest.mark.requirement("C134")
+def test_transcripts_that_a_host_deletes_before_they_were_imported(
+    command: Caller, project: Project, clock: Clock, home: Path
+) -> None:
+    folder = home / ".claude/projects/-project"
+    folder.mkdir(parents=True)
+    made = ClaudeTranscript(path=folder / "h-1.jsonl", root=project.folder)
+    made.ask("Where should sessions live?")
+    written = (clock.at - timedelta(days=10)).timestamp()
+    os.utime(made.path, (written, written))
+
+    said = "Claude Code will delete 1 transcript of this project, the first in 20 days"
+    assert find(command) == [("transcripts", said)]
+    assert "run `passdown import --host claude`" in command("doctor").out
+    assert command("import", "--yes").code == 0
     assert command("doctor") == HEALTHY
 
 

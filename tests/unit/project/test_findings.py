@@ -72,6 +72,35 @@ def test_commands_in_hints_can_be_pasted() -> None:
     assert "'a b/x.md'`" in findings.ignored(["a b"], "a b/x.md").hint
 
 
+@pytest.mark.requirement("C127")
+def test_conflicts_of_archiving_are_an_error_with_the_command_that_settles_them() -> None:
+    found = findings.conflicts("the merge has conflicts in 2 files", "run `passdown archive resolve`")
+
+    assert (found.what, found.hint) == (
+        "the merge has conflicts in 2 files",
+        "run `passdown archive resolve`",
+    )
+    assert (found.severity, found.is_fixable) == (Severity.ERROR, False)
+
+
+@pytest.mark.requirement("C134")
+@pytest.mark.parametrize(
+    ("count", "days", "said"),
+    [
+        (1, 20, "1 transcript of this project, the first in 20 days"),
+        (3, 1, "3 transcripts of this project, the first in 1 day"),
+        (2, 0, "2 transcripts of this project, the first at its next start"),
+    ],
+)
+def test_transcripts_that_a_host_deletes_are_counted_and_can_be_imported(
+    count: int, days: int, said: str
+) -> None:
+    found = findings.due_transcripts("Claude Code", "claude", count, days)
+
+    assert (found.what, found.severity) == (f"Claude Code will delete {said}", Severity.WARNING)
+    assert "`passdown import --host claude`" in found.hint
+
+
 def test_of_many_paths_three_are_named() -> None:
     assert findings.tracked("s", ["a", "b", "c"]).what == "git tracks a, b, c"
     assert findings.tracked("s", ["a", "b", "c", "d", "e"]).what == "git tracks a, b, c and 2 more"

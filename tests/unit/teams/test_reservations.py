@@ -159,6 +159,13 @@ def test_a_task_that_the_session_lost_is_not_given_back(team: Team, monkeypatch:
     assert f"this session no longer holds {one}\n" in done.err
 
 
+def test_reserving_nothing_says_what_to_name(team: Team) -> None:
+    done = team.run("amber", "reserve")
+
+    assert (done.code, done.out) == (2, "")
+    assert "name the files to reserve\n" in done.err
+
+
 def test_reserving_everything_wants_a_word(team: Team) -> None:
     for wrong in ("", "**", "/etc/passwd", "../x", "a.py --ttl soon", "a.py --ttl 0m"):
         assert team.run("amber", "reserve", *wrong.split()).code == 2
@@ -209,6 +216,43 @@ def test_what_a_dead_session_holds_is_taken_over_by_its_nickname(team: Team) -> 
     assert taken.code == 0
     assert "Took over src/ " in taken.out
     assert team.run("birch", "takeover", "nobody").code == 2
+
+
+@pytest.mark.requirement("C82", "C161")
+def test_a_nickname_of_several_sessions_is_the_one_that_holds_something(team: Team) -> None:
+    task = team.add("one")
+    for name, nickname in (("elm", "cedar"), ("dogwood", "Cedar")):
+        assert team.command("start", "--new", "--session", name, "--nickname", nickname).code == 0
+        team.run(name, "inbox")  # it takes part from now on
+    agents = ", ".join(sorted(map(team.agent, ("elm", "dogwood"))))
+
+    idle = team.run("birch", "takeover", "cedar")
+    assert team.run("elm", "claim", task).code == team.run("dogwood", "reserve", "src/").code == 0
+    both = team.run("birch", "takeover", "cedar")
+    assert team.run("dogwood", "release").code == 0
+    team.pass_time(minutes=12)
+    taken = team.run("birch", "takeover", "cedar")
+
+    told = f"several agents are called cedar: {agents}"
+    assert [(done.code, told in " ".join(done.err.split())) for done in (idle, both)] == [(2, True)] * 2
+    assert (taken.code, f"Took over {task} " in taken.out) == (0, True)
+
+
+@pytest.mark.requirement("C82", "C161")
+def test_who_takes_over_what_nobody_has_starts_no_session(team: Team) -> None:
+    team.run("amber", "reserve", "src/")
+    team.pass_time(minutes=12)
+    team.monkeypatch.setenv("PASSDOWN_SESSION", "elm")
+    before = len(team.host.accounts())
+
+    refused = team.command("takeover", "nobody")
+    accounts = len(team.host.accounts())
+    taken = team.command("takeover", "amber")
+
+    assert (refused.code, accounts) == (2, before)
+    assert "there is no task or agent nobody\n" in refused.err
+    assert (taken.code, "Took over src/ " in taken.out) == (0, True)
+    assert list(team.account("elm").reservations) == ["src/"]
 
 
 @pytest.mark.requirement("C122", "C82")

@@ -16,7 +16,7 @@ from passdown.core.coordination.messages import (
 from passdown.core.sessions.secrets import redact
 from passdown.core.sessions.session_facts import Account
 from passdown.core.work.operations import OperationAction
-from passdown.errors import UnwritableError, UsageError
+from passdown.errors import UnwritableError
 from passdown.ports.coordination import Coordination
 from passdown.records import replace
 from passdown.services.coordination.finishing import changing
@@ -31,8 +31,6 @@ def send_message(
     workspace: Workspace, account: Account, text: str, to: str = ALL, *, priority: str = NORMAL_MESSAGE
 ) -> Sent | NoRecipient:
     """Send a message to an agent, a nickname, `role:…`, `task:…` or `all`; secrets are redacted (C90)."""
-    if not text.strip():
-        raise UsageError("the message is empty", hint='write `passdown msg "TEXT" --to AGENT`')
     message = NewMessage(account.session, to, text.strip(), priority=priority, seconds=EXPIRY)
     with changing(workspace, account):
         return deliver(workspace, join_project(workspace, account), message)

@@ -143,8 +143,6 @@ def list_reservations(coordination: Coordination) -> Sequence[HeldResource]:
 
 def _clean(request: ReservationRequest) -> Sequence[str]:
     """Return the patterns in normal form."""
-    if not request.patterns:
-        raise UsageError("name the files to reserve", hint="like `passdown reserve src/app.py docs/`")
     found = [parse_pattern(text) for text in request.patterns]
     if not request.everything and any(one.is_everything for one in found):
         raise UsageError("this reserves every file of the project", hint="add --all to confirm")
