@@ -50,8 +50,8 @@ LEDGERS: Final = {
     "s-evil4": "conductor/sessions/active/LEDGER.md",
 }
 """The ledgers that the hostile journals name."""
-AGES: Final = {"s-evil0": 0, "s-evil1": 0, "s-evil2": 90, "s-evil3": 90, "s-evil4": 90}
-"""How many minutes ago each of these sessions was last seen: those of the last ten minutes seem alive."""
+AGES: Final = {"s-evil0": 0, "s-evil1": 0, "s-evil2": 1_600, "s-evil3": 1_600, "s-evil4": 1_600}
+"""How many minutes ago each of these sessions was last seen: after a day, one is recovered."""
 SEEDS: Final = {
     ".conductor/handoff_2026.json": '{"goal": "EVIL goal", "path": "../outside"}\n',
     ".conductor/session-context.md": "# EVIL context\n",
