@@ -86,7 +86,7 @@ def test_the_tables_are_made_by_a_command(
     folder = make_started(tmp_path / "project").folder
 
     assert run("team", "migrate", cwd=folder).code == 2
-    assert run("team", "migrate", "--url", url, cwd=folder).out == "Database ready (schema 3).\n"
+    assert run("team", "migrate", "--url", url, cwd=folder).out == "Database ready (schema 4).\n"
     assert run("team", "migrate", "--url", url, cwd=folder).code == 0
     monkeypatch.setenv("PASSDOWN_COORDINATION_URL", url)
     assert run("claim", cwd=folder).code == 0  # a project without a key has its own file (C159)
