@@ -78,6 +78,17 @@ def test_without_an_index_nothing_is_put_away_and_all_of_it_is_read(tmp_path: Pa
     assert list(journals.mentioning(Scope.ALL, "host-2")) == []
 
 
+@pytest.mark.requirement("C129")
+def test_a_new_index_does_not_count_a_folder_as_known_that_holds_other_journals(tmp_path: Path) -> None:
+    put_away(tmp_path)
+    (tmp_path / "ended.sqlite").unlink()
+
+    put_away(tmp_path, TWO)  # before anybody asked for the first one
+
+    journals = open_in(tmp_path)
+    assert list(journals.mentioning(Scope.ALL, "host-1")) == [ONE, TWO]
+
+
 class BrokenIndex(SqliteEndedIndex):
     """An index that cannot be read any more."""
 

@@ -212,13 +212,18 @@ class EndedJournals:
         place, index = os.path.join(self._top, month), self._index
         with suppress(StorageError):  # where nothing can be renamed, nothing is archived
             write.make_folder(place, operations=self._ways, root=self._root)
-            mark = self._mark(month)
+            is_known = index is not None and self._is_known(index, month)
             write.move(self._path(name), os.path.join(place, name), operations=self._ways, root=self._root)
-            if index is not None and index.folders().get(month, mark) == mark:
+            if index is not None and is_known:
                 with index.changing():
                     index.note_complete(month, self._mark(month))
             return True
         return False
+
+    def _is_known(self, index: "EndedIndex", month: str) -> bool:
+        """Return whether the index knows every journal in a folder: it says so, or there is none."""
+        known = index.folders().get(month)
+        return not any(self._list(month)) if known is None else known == self._mark(month)
 
     def take_back(self, name: str) -> None:
         """Make a journal live again that was archived, before it grows."""
