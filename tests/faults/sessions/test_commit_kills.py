@@ -255,7 +255,7 @@ def test_a_git_killed_at_every_call_loses_nothing_and_a_lock_is_told(
     ground = Ground(tmp_path, hook)
     variables = wrap_git(ground, strace)
     points: list[tuple[int, str, int]] = []
-    for which in range(1, 10):
+    for which in range(1, 16):
         ground.restore()
         (ground.bin / "count").write_text("0\n", encoding="utf-8")
         (ground.bin / "trace").write_text("", encoding="utf-8")
