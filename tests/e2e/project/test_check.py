@@ -14,6 +14,7 @@ import pytest
 from passdown.core.formats.registry import (
     EVENT,
     FORMATS,
+    HISTORY,
     JOURNAL,
     LEDGER,
     SESSION_STATE,
@@ -61,7 +62,7 @@ def read(path: Path) -> str:
 
 def usual_path(known: Format) -> str:
     """Give a path at which documents of a format lie."""
-    path = known.paths[1] if known is JOURNAL else known.paths[0]
+    path = known.paths[-1] if known is JOURNAL else known.paths[0]
     names = {"<agent>": "amber", "<stream>": "login", "<session>": "s-1", "<trigger>": "manual"}
     names |= {"<from>": "amber", "<to>": "birch", "<change>": "habits", "<loop>": "ideation"}
     times = {"<stamp>": "2026-03-02T09-30-00.000Z", "<minute>": "2026-03-02-09-30"}
@@ -90,7 +91,9 @@ def test_each_format_is_recognised_by_its_content_alone(tmp_path: Path, known: F
     jsonschema.Draft202012Validator(known.schema()).validate(answer["files"][0]["data"])
 
 
-@each_format()
+@pytest.mark.parametrize(
+    "known", [one for one in FORMATS if one is not HISTORY], ids=lambda known: known.name
+)
 @pytest.mark.parametrize("text", ["", "???\n", "{"], ids=["empty", "text", "half an object"])
 def test_each_format_is_recognised_by_its_path_alone_when_it_is_broken(
     tmp_path: Path, known: Format, text: str
