@@ -347,7 +347,6 @@ class StoredRows(ABC):
 
             assert [one for one in names if change.find_member(one)] == [*names[:4]]
 
-    @pytest.mark.requirement("C78")
     def test_a_join_removes_five_hundred_at_a_time(self, store: Store) -> None:
         """So that nobody waits long where nothing was ever removed."""
         members = Coordinator(store, "rows").members

@@ -25,7 +25,6 @@ _SRC: Final = Resource(PATH, "src/")
 class RetentionPromises(CoordinationCase):
     """The promises about sessions that ended, and offers that were settled."""
 
-    @pytest.mark.requirement("C78")
     def test_an_ended_session_is_kept_for_thirty_days(self, project: SharedProject) -> None:
         """29 days after its end it is known when it joins again, 31 days after it is a new one."""
         project.join("a", "b")
@@ -39,7 +38,6 @@ class RetentionPromises(CoordinationCase):
 
         assert rejoin(project, "b")
 
-    @pytest.mark.requirement("C92")
     @pytest.mark.parametrize("settled", ["accepted", "declined", "withdrawn", "over"])
     def test_an_offer_is_kept_for_thirty_days_after_it_was_settled(
         self, project: SharedProject, settled: str
@@ -58,7 +56,6 @@ class RetentionPromises(CoordinationCase):
 
         assert project.accept("d", offer) == OfferGone(offer=offer, state="")
 
-    @pytest.mark.requirement("C92")
     def test_an_open_offer_keeps_itself_its_giver_and_what_is_offered(self, project: SharedProject) -> None:
         """However long it is open, and although the giver ended long ago."""
         project.join("a")
@@ -76,7 +73,6 @@ class RetentionPromises(CoordinationCase):
         taken = expect(Accepted, project.accept("b", offer))
         assert [(one.name, one.fence > held.fence) for one in taken.grants] == [("t", True)]
 
-    @pytest.mark.requirement("C90")
     def test_unread_mail_keeps_its_addressee_and_its_sender(self, project: SharedProject) -> None:
         """It is delivered when the addressee comes back, with the agent that sent it."""
         project.join("a", "b")
@@ -91,7 +87,6 @@ class RetentionPromises(CoordinationCase):
         (mail,) = project.of("a").messages.waiting("a")
         assert (mail.message.agent, mail.message.content) == (agent_of("b"), "wait for me")
 
-    @pytest.mark.requirement("C90")
     def test_mail_that_was_read_keeps_nobody(self, project: SharedProject) -> None:
         """The message itself still names the agent that sent it."""
         project.join("a", "b")
@@ -104,7 +99,6 @@ class RetentionPromises(CoordinationCase):
 
         assert [rejoin(project, "a"), rejoin(project, "b")] == [True, True]
 
-    @pytest.mark.requirement("C83")
     def test_mail_of_a_deleted_session_names_its_agent(self, project: SharedProject) -> None:
         """The addressee is a name that no session had while the sender was known."""
         project.join("a")
@@ -116,7 +110,6 @@ class RetentionPromises(CoordinationCase):
 
         assert [one.message.agent for one in project.of("late").messages.waiting("late")] == [agent_of("a")]
 
-    @pytest.mark.requirement("C78")
     def test_fences_go_on_after_their_sessions_were_deleted(self, project: SharedProject) -> None:
         """What is granted next has a greater fence than all before."""
         project.join("a")
@@ -131,7 +124,6 @@ class RetentionPromises(CoordinationCase):
         assert min(one.fence for one in new) > max(one.fence for one in old)
         assert project.here.history.position() == max(one.fence for one in new)
 
-    @pytest.mark.requirement("C78")
     def test_a_deleted_session_is_granted_nothing_before_it_joins(self, project: SharedProject) -> None:
         """Whatever it asks for is refused with the command to run; a heartbeat does not bring it back."""
         project.join("a")
@@ -161,7 +153,6 @@ class RetentionPromises(CoordinationCase):
         assert project.live() == ["b"]
         assert project.here.history.position() == before
 
-    @pytest.mark.requirement("C78")
     def test_a_deleted_session_that_joins_again_holds_nothing_of_before(self, project: SharedProject) -> None:
         """Its old fences are worth nothing, and its commits are judged by who holds the files now."""
         project.join("a")
@@ -184,7 +175,6 @@ class RetentionPromises(CoordinationCase):
         assert isinstance(project.use("release", "b", [now]), Released)
         assert [one.fence > now.fence for one in project.acquired("a", "src/")] == [True]
 
-    @pytest.mark.requirement("C82")
     def test_nothing_is_inherited_from_a_deleted_session(self, project: SharedProject) -> None:
         """The outcome says so: no resources and no messages."""
         project.join("a")
@@ -199,7 +189,6 @@ class RetentionPromises(CoordinationCase):
         assert project.held() == []
         assert rejoin(project, "a")
 
-    @pytest.mark.requirement("C79")
     def test_an_operation_of_a_deleted_session_is_not_made_again(self, project: SharedProject) -> None:
         """Its id is older than the log, so it is refused, and what it was granted stays free."""
         project.join("a")
@@ -215,7 +204,6 @@ class RetentionPromises(CoordinationCase):
 
         assert project.held() == []
 
-    @pytest.mark.requirement("C79")
     def test_an_operation_that_deleted_is_repeated_without_effect(self, project: SharedProject) -> None:
         """The join that deletes has one outcome, and what was deleted may have come back since."""
         project.join("a")
@@ -230,7 +218,6 @@ class RetentionPromises(CoordinationCase):
         assert project.of("c").members.join(op, member) == first
         assert not rejoin(project, "a")
 
-    @pytest.mark.requirement("C82")
     def test_a_session_that_died_counts_as_ended_after_thirty_days(self, project: SharedProject) -> None:
         """Its reserved files are free then, and 30 days later it is deleted."""
         project.join("dead", "late")
@@ -247,7 +234,6 @@ class RetentionPromises(CoordinationCase):
         assert not rejoin(project, "late")
         assert expect(Lost, project.use("renew", "dead", [old])).fence == old.fence
 
-    @pytest.mark.requirement("C82")
     def test_work_of_a_session_that_died_waits_for_somebody_however_long(
         self, project: SharedProject
     ) -> None:
@@ -263,7 +249,6 @@ class RetentionPromises(CoordinationCase):
         project.join("b")
         assert fenced(project.take_task("b", "t"))[0].fence > old.fence
 
-    @pytest.mark.requirement("C143")
     def test_nobody_ends_because_nobody_could_be_heard_for_long(self, project: SharedProject) -> None:
         """As when a machine was off: all are alive when the first one is heard again."""
         project.join("a")
