@@ -24,7 +24,7 @@ class Case(NamedTuple):
         return f"sessions {kind}, records of {self.sessions}"
 
 
-CASES = (Case("all", False, 60), Case("handoff", False, 35), Case("all", True, 120))
+CASES = (Case("all", False, 60), Case("handoff", False, 35), Case("all", True, 140))
 DAYS = proof_count(fast=2, ci=3, long=22)
 
 

@@ -313,6 +313,7 @@ class World:
 
     def run(self, root: Path) -> None:
         """Put events away in a checkout, as its owner does."""
+        self.call(root, "synthesize", "--no-confirm", "--commit")  # git may have merged the view
         self.call(root, "archive", "run")
         self.tally.runs += 1
 
