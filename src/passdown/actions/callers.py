@@ -197,7 +197,7 @@ def find_running(caller: Caller) -> Account | None:
 
     If the host's own session is not known yet, for example because its hooks are not trusted yet, no other
     session is returned instead. The same holds for an unknown session that the environment names. This is the
-    session whose work a command is about; `actions.sessions.authors` finds the one that says something.
+    session whose work a command is about; `find_speaker` finds the one that says something.
     """
     from passdown.services.sessions.liveness import find_named_session  # not all actions need a session
 

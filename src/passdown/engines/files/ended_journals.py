@@ -17,7 +17,7 @@ from passdown.engines.files import read, write
 from passdown.engines.system import SystemClock
 from passdown.errors import StorageError
 
-if TYPE_CHECKING:  # most projects have put nothing away
+if TYPE_CHECKING:  # most projects have archived no journal
     from passdown.ports.journals import EndedIndex, EndedJournal
 
 SUFFIX: Final = ".jsonl"
@@ -239,7 +239,7 @@ class EndedJournals:
 
 
 def _describe(month: str, name: str, data: bytes) -> "EndedJournal":
-    from passdown.core.sessions.journal_keys import keys_of  # most projects have put nothing away
+    from passdown.core.sessions.journal_keys import keys_of  # most projects have archived no journal
     from passdown.ports.journals import EndedJournal
 
     keys = keys_of(name.removesuffix(SUFFIX), read_lines(data))

@@ -20,7 +20,7 @@ from passdown.engines.files.system_calls import leave_unsynced
 from passdown.errors import StorageError, UnsureError
 from passdown.records import replace
 
-if TYPE_CHECKING:  # most projects have put nothing away
+if TYPE_CHECKING:  # most projects have archived no journal
     from passdown.ports.journals import EndedIndex
 
 LONGEST_WAIT: Final = 10.0

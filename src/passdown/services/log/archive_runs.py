@@ -1,4 +1,4 @@
-"""Put events away in one commit: rollups, moved files, removed copies (C127).
+"""Archive events in one commit: rollups, moved files, removed copies (C127).
 
 Only files that the last commit has are touched. A file is removed only if a rollup that the commit has holds
 the same event, compared by its hash. After an interruption the last commit still has everything, and the next
