@@ -161,7 +161,7 @@ class SkewedStore:
         self._store = store
         self._skew = skew
         self.beat, self.is_running, self.pause = store.beat, store.is_running, store.pause
-        self.wall_time = store.wall_time
+        self.wall_time, self.confirm = store.wall_time, store.confirm
 
     @contextmanager
     def changing(self) -> Generator[MemoryTransaction, None, None]:

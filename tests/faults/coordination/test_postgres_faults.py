@@ -5,17 +5,22 @@ import re
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Event, Thread
 
 import pytest
 
-from passdown.core.coordination.tasks import Task
+from passdown.core.coordination.members import Member
+from passdown.core.coordination.tasks import Task, TaskStored
+from passdown.engines.coordination.coordinator import Coordinator
+from passdown.engines.patience import Patience
 from passdown.engines.postgres.coordination import PostgresStore, open_store
 from passdown.engines.postgres.migrate import APP, migrate
-from passdown.errors import StorageError
+from passdown.errors import StorageError, UnansweredError
 from tests.proof import proof_count
+from tests.proofs.coordination.test_outages import _make_ops
 from tests.stores.servers import PORT, MigratedDatabase, Postgres
 
 pytestmark = pytest.mark.server
@@ -145,6 +150,84 @@ def test_a_connection_that_is_lost_during_the_commit_leaves_the_outcome_open(
     assert "may or may not have been made" in caught[0].hint
     assert "Repeat the same command" in caught[0].hint
     assert sorted(tasks(store)) == sorted(tried)
+
+
+def wait_for_nobody(database: MigratedDatabase) -> None:
+    """Let every commit from now on wait for a standby that is not there.
+
+    Changed settings take a moment to be known to all processes of the server, so a commit tries them.
+    """
+    database.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    database.run("SELECT pg_reload_conf()")
+    patience = Patience(1.0)
+    own = open_store(database.url(), f"{PROJECT}-other", patience=patience)
+    with suppress(UnansweredError):
+        while True:
+            patience.restart()
+            add_task(own, f"t-{uuid.uuid4().hex}")
+    own.close()
+
+
+def wait_for_no_standby(database: MigratedDatabase) -> None:
+    """Let commits be done by this server alone again."""
+    database.run("ALTER SYSTEM RESET synchronous_standby_names")
+    database.run("SELECT pg_reload_conf()")
+
+
+def cancel_waits(database: MigratedDatabase, is_over: Callable[[], bool]) -> None:
+    """Do what an administrator does about commits that wait for a standby, until something is over."""
+    while not is_over():
+        database.run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+
+
+@pytest.mark.requirement("C78")
+def test_a_commit_whose_wait_for_a_standby_is_cancelled_leaves_the_outcome_open(
+    own_database: MigratedDatabase, store: PostgresStore
+) -> None:
+    """The server says COMMIT with a warning: no standby may have the change, and a failover then loses it."""
+    wait_for_nobody(own_database)
+    with ThreadPoolExecutor(1) as pool:
+        adding = pool.submit(lambda: add_task(open_store(own_database.url(), PROJECT), "t-1"))
+        cancel_waits(own_database, adding.done)
+        with pytest.raises(UnansweredError, match="synchronous replication") as raised:
+            adding.result()
+
+    assert "Repeat the same command" in raised.value.hint
+    assert tasks(store) == ["t-1"]
+
+
+@pytest.mark.requirement("C78", "C79")
+def test_a_repeat_is_not_answered_before_a_standby_has_the_change(own_database: MigratedDatabase) -> None:
+    make_op, patience = _make_ops(), Patience(2.0)
+    store = open_store(own_database.url(), PROJECT, patience=patience)
+    on = Coordinator(store, "PostgreSQL")
+    on.members.join(make_op(), Member(session="a", agent="a"))
+    wait_for_nobody(own_database)
+    op, task = make_op(), Task(task="t-1", title="Form")
+
+    def add() -> object:
+        patience.restart()
+        return on.tasks.add(op, "a", task)
+
+    def lose() -> object:
+        return Coordinator(open_store(own_database.url(), PROJECT), "PostgreSQL").tasks.add(op, "a", task)
+
+    with ThreadPoolExecutor(1) as pool:
+        adding = pool.submit(lose)
+        cancel_waits(own_database, adding.done)
+    assert isinstance(adding.exception(), UnansweredError)
+    for ask in (add, lambda: on.history.find(op), lambda: on.history.cancel(op)):
+        patience.restart()
+        with pytest.raises(UnansweredError, match="no answer within 2 s") as raised:
+            ask()
+        assert "Repeat the same command" in raised.value.hint
+    wait_for_no_standby(own_database)
+
+    told = add()
+    assert isinstance(told, TaskStored)
+    assert told.task.title == "Form"
+    assert on.history.find(op) == 2
+    store.close()
 
 
 @pytest.mark.requirement("C78")

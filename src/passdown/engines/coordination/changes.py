@@ -38,6 +38,10 @@ class RefusedError(Exception):
         self.outcome = outcome
 
 
+class RepeatedError(RefusedError):
+    """Ends the transaction of an operation that the log has; the outcome of the first is the answer."""
+
+
 class ChangeSubject(NamedTuple):
     """How the log describes a change."""
 
@@ -64,6 +68,9 @@ def run_change(store: TimedStore, op: str, about: ChangeSubject, act: Callable[[
             if change.is_sign:
                 note_sign(change, store.lifetimes)
             return outcome
+    except RepeatedError as repeated:
+        store.confirm()
+        return cast("T", repeated.outcome)
     except RefusedError as refused:
         return cast("T", refused.outcome)  # 4
 
@@ -77,17 +84,18 @@ def cancel_change(store: Store, op: str) -> object | None:
         with store.changing() as change:
             known = change.find_log(op)
             if known is not None:
-                raise RefusedError(None if known.verb == CANCELLED else load_outcome(known.data))  # noqa: TRY301
+                raise RepeatedError(None if known.verb == CANCELLED else load_outcome(known.data))  # noqa: TRY301
             change.add_log(LogRow(change.fence, op, change.time.seconds, "", CANCELLED, "", "null"))
-    except RefusedError as refused:
-        return refused.outcome
+    except RepeatedError as repeated:
+        store.confirm()
+        return repeated.outcome
     return None
 
 
 def _refuse_repeat(change: Transaction, op: str, age: float, verb: str) -> None:
     known = change.find_log(op)
     if known is not None and known.verb == verb:
-        raise RefusedError(load_outcome(known.data))  # 1
+        raise RepeatedError(load_outcome(known.data))  # 1
     if known is not None:  # 2
         raise UsageError(
             f"operation id {op} was already used for: {known.verb}",

@@ -38,7 +38,10 @@ class StoredHistory:
     def find(self, op: str) -> int:
         with self._store.looking() as reading:
             found = reading.find_log(op)
-            return found.position if found and found.verb != CANCELLED else 0
+        if found is None or found.verb == CANCELLED:
+            return 0
+        self._store.confirm()
+        return found.position
 
     def cancel(self, op: str) -> object | None:
         return cancel_change(self._store, op)

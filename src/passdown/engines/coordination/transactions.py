@@ -254,6 +254,13 @@ class Store(Protocol):
         """
         ...
 
+    def confirm(self) -> None:
+        """Wait until the changes that can be read are as durable as those whose commit was confirmed.
+
+        A server may show a change that its standby does not have yet: a failover would forget it.
+        """
+        ...
+
     def wall_time(self, reading: Reading) -> float:
         """Return the seconds since 1970 by the clock with which operation ids are aged (C79).
 
@@ -279,6 +286,9 @@ class StoreWrapper:
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
         self._store.beat(sessions, lifetimes)
+
+    def confirm(self) -> None:
+        self._store.confirm()
 
     def wall_time(self, reading: Reading) -> float:
         return self._store.wall_time(reading)

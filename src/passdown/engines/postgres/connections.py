@@ -30,7 +30,7 @@ _CONNECT_SECONDS: Final = 5
 _MOST_OPENINGS: Final = 1_000
 """How many rendered openings are cached; each project has a few."""
 _UNCHANGED: Final = "Nothing was changed. Try again later."
-_UNKNOWN: Final = "The change may or may not have been made. Repeat the same command: it is made only once."
+UNKNOWN: Final = "The change may or may not have been made. Repeat the same command: it is made only once."
 _SECRET_OPTIONS: Final = ("password", "sslpassword")
 
 
@@ -200,13 +200,13 @@ class Connections:
 
         def connect() -> None:
             try:
-                made.put(
-                    Connection.connect(
-                        **self._options,
-                        autocommit=True,  # transactions are opened by hand, together with their settings
-                        prepare_threshold=_PREPARE_AFTER if self._prepared else None,
-                    )
+                connection = Connection.connect(
+                    **self._options,
+                    autocommit=True,  # transactions are opened by hand, together with their settings
+                    prepare_threshold=_PREPARE_AFTER if self._prepared else None,
                 )
+                connection.note_warnings()
+                made.put(connection)
             except (psycopg.Error, OSError, UnicodeError) as error:
                 made.put(error)
 
@@ -236,15 +236,19 @@ class Connections:
         return self._patience is None or self._patience.left > 0
 
     def _commit(self, connection: Connection) -> None:
+        """Commit; whoever waits for a standby and is told to give up gets a warning with the answer."""
+        connection.warnings.clear()
         try:
             said = connection.execute(b"COMMIT").statusmessage
         except psycopg.Error as error:
             status = connection.info.transaction_status
             if status == TransactionStatus.UNKNOWN or isinstance(error, DeadlineError):
-                raise self._make_error(error, _UNKNOWN, UnansweredError) from error
+                raise self._make_error(error, UNKNOWN, UnansweredError) from error
             raise
         if said != "COMMIT":  # a statement failed earlier, and its error was swallowed
             raise StorageError(f"PostgreSQL ({self.place}) refused the change.", hint=_UNCHANGED)
+        if connection.warnings:
+            raise UnansweredError(f"PostgreSQL ({self.place}): {connection.warnings[0]}", hint=UNKNOWN)
 
     @contextmanager
     def _reporting(self) -> Generator[None, None, None]:

@@ -8,6 +8,8 @@
 3. A heartbeat takes no position, and skips sessions that are being changed at this moment: waiting for
    them could be a deadlock. The row with the project's newest sign is locked last, and its holder waits for
    nothing.
+4. A server shows a change before its standby has it, if somebody cancelled the wait of the commit. The answer
+   to a repeated operation therefore waits for the standby itself, in a transaction that changes nothing.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -22,11 +24,18 @@ from passdown.engines.coordination.changes import note_sign
 from passdown.engines.coordination.rows import QUERIES, RowReading, RowTransaction
 from passdown.engines.coordination.transactions import LIFETIMES, Reading, Transaction
 from passdown.engines.patience import Patience
-from passdown.engines.postgres.connections import MIGRATE, Connections, Limits, Opening, OpenTransaction
+from passdown.engines.postgres.connections import (
+    MIGRATE,
+    UNKNOWN,
+    Connections,
+    Limits,
+    Opening,
+    OpenTransaction,
+)
 from passdown.engines.postgres.migrate import find_migrations
 from passdown.engines.postgres.statements import read_statements
 from passdown.engines.system import pause
-from passdown.errors import OtherThreadError, StorageError
+from passdown.errors import OtherThreadError, StorageError, UnansweredError
 
 _OWN_QUERIES: Final = Path(__file__).parent / "queries.sql"
 _CHANGE: Final = Opening(  # 1: RETURNING reads the clock once the row is locked
@@ -43,6 +52,10 @@ _BEAT: Final = Opening(  # 3
     begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
     settings=(("synchronous_commit", "off"),),
     then="SELECT extract(epoch FROM clock_timestamp())::float8",
+)
+_CONFIRM: Final = Opening(  # 4: only a transaction with a lock of its own waits; this one hinders no change
+    begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+    then="SELECT 1 FROM projects WHERE project = {project} FOR KEY SHARE",
 )
 
 
@@ -123,6 +136,14 @@ class PostgresStore:
             now = EngineTime(transaction.first_row[0])
             if named.change("beat_all", self._project, list(sessions), self._project):
                 note_sign(RowTransaction(named, self._project, now, 0), lifetimes)
+
+    def confirm(self) -> None:
+        """Wait until a standby has what can be read here, if commits wait for one."""
+        try:
+            with self._open(_CONFIRM):
+                pass
+        except StorageError as error:  # the change was made, so "nothing was changed" would be wrong
+            raise UnansweredError(error.message, hint=UNKNOWN) from error
 
     def wall_time(self, reading: Reading) -> float:
         """Return the time by the server's clock, because the clocks of clients differ."""

@@ -32,6 +32,18 @@ class Connection(psycopg.Connection[Any]):
     seconds = MARGIN
     """How long to wait for one statement, if there is no total limit."""
     place = ""
+    warnings: list[str]
+    """What the server warned about; see `note_warnings`."""
+
+    def note_warnings(self) -> None:
+        """Begin to note what the server warns about beside its answers."""
+        self.warnings = noted = []
+
+        def note(told: psycopg.errors.Diagnostic) -> None:
+            if told.severity_nonlocalized == "WARNING":
+                noted.append(told.message_primary or "")
+
+        self.add_notice_handler(note)
 
     def __del__(self, *_: object) -> None:
         """Close it, without the driver's warning."""

@@ -159,6 +159,9 @@ class _LocalStore:
         self._project = project
         self._machine = machine
 
+    def confirm(self) -> None:
+        """Return at once: what can be read was committed, and is on the disk."""
+
     def wall_time(self, reading: Reading) -> float:
         """Return the time by the wall clock of this machine, from which operation ids are made."""
         del reading

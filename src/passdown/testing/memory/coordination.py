@@ -331,6 +331,9 @@ class MemoryStore:
         rows = self._rows
         yield MemoryTransaction(rows, self._clock(), rows.position)
 
+    def confirm(self) -> None:
+        """Return at once: there is nothing to wait for."""
+
     def wall_time(self, reading: Reading) -> float:
         """Return the time by the only clock there is."""
         return reading.time.seconds
