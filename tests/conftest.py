@@ -19,7 +19,7 @@ from tests.stores import servers
 pytest_configure = outcomes.pytest_configure
 postgres, bouncer, database = servers.postgres, servers.bouncer, servers.database
 own_postgres, own_bouncer = servers.own_postgres, servers.own_bouncer
-postgres_pair, project = servers.postgres_pair, servers.project
+postgres_pair, project, inside = servers.postgres_pair, servers.project, servers.inside
 proof.load_hypothesis_profile()
 # A run in the background is started with interrupts ignored, and so would be every process a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -31,9 +31,12 @@ OFFER = Offer(offer="o-1", giver="s-1", agent="amber-1a2b3c4d", taker="", task="
 
 
 @pytest.fixture(params=["direct", "through a bouncer"])
-def url(request: pytest.FixtureRequest, database: MigratedDatabase, bouncer: Bouncer) -> str:
+def url(request: pytest.FixtureRequest, database: MigratedDatabase) -> str:
     """Where the database is reached."""
-    return (database if request.param == "direct" else database.through(bouncer)).url()
+    if request.param == "direct":
+        return database.url()
+    bouncer: Bouncer = request.getfixturevalue("bouncer")
+    return database.through(bouncer).url()
 
 
 @pytest.fixture
@@ -152,6 +155,7 @@ def test_changes_at_once_never_share_a_fence(store: PostgresStore, url: str, pro
     assert [task for _, task in sorted(granted)] == sorted(task for _, task in granted)
 
 
+@pytest.mark.usefixtures("inside")
 @pytest.mark.requirement("C81")
 def test_time_is_read_after_the_lock_was_taken(
     store: PostgresStore, url: str, database: MigratedDatabase, project: str
@@ -177,6 +181,7 @@ def test_time_is_read_after_the_lock_was_taken(
     assert times[0] > released_at
 
 
+@pytest.mark.usefixtures("inside")
 @pytest.mark.requirement("C78")
 def test_whoever_waits_longest_is_next(database: MigratedDatabase, project: str) -> None:
     """Also when others come while one of those who waited has its turn."""
@@ -211,6 +216,7 @@ def test_whoever_waits_longest_is_next(database: MigratedDatabase, project: str)
     assert turns == [*range(12)]
 
 
+@pytest.mark.usefixtures("inside")
 def test_the_first_ready_task_is_the_first_row_of_an_index(database: MigratedDatabase, project: str) -> None:
     database.run(
         "INSERT INTO passdown.tasks SELECT %s, 't-' || n, '', '', n %% 5, '', 'open', '', '', 0, 0, n "
@@ -325,6 +331,7 @@ def test_an_error_that_was_caught_within_a_change_does_not_make_it_a_success(sto
         change.add_log(row)
 
 
+@pytest.mark.usefixtures("inside")
 def test_nothing_is_prepared_unless_it_is_asked_for(database: MigratedDatabase, project: str) -> None:
     counts = []
     for prepared in (False, True):
@@ -362,7 +369,9 @@ def test_one_connection_keeps_nothing_of_a_transaction(store: PostgresStore) -> 
 def test_stores_of_one_process_share_connections_until_the_last_one_is_closed(
     database: MigratedDatabase, project: str
 ) -> None:
-    first, second = (open_store(database.url(), f"{project}-{number}") for number in (1, 2))
+    url = database.url()
+    own = f"{url}{'&' if '?' in url else '?'}application_name={project}"  # other tests may hold connections
+    first, second = (open_store(own, f"{project}-{number}") for number in (1, 2))
     for store in (first, second):
         with store.changing():
             pass

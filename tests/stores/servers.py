@@ -4,6 +4,10 @@ The first worker that needs a server starts it, and the last one that used it st
 socket in a short temporary folder, run as a user without rights, and keep nothing. Tests that need one are
 marked `server`: the quick run leaves them out. Where the programs are missing they are skipped, which fails
 in CI.
+
+PASSDOWN_TEST_URL names a database of some other server instead, as its administrator. Tests then share that
+database, each with projects of its own; those that stop, follow or look into a server of their own are left
+out (`scripts/prove_server`).
 """
 
 import os
@@ -17,6 +21,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -30,6 +35,8 @@ _NOBODY: Final = "nobody"
 _TRIES: Final = 500
 _LOG: Final = "log"
 _ROLES: Final = (ADMIN, OWNER, APP)
+GIVEN: Final = os.environ.get("PASSDOWN_TEST_URL", "")
+"""The server that is tested instead of one that is started."""
 
 
 class Address(NamedTuple):
@@ -41,6 +48,24 @@ class Address(NamedTuple):
     def url(self, user: str = ADMIN, database: str = "postgres") -> str:
         """Return the address of a database, for a user."""
         return f"postgresql://{user}@/{database}?host={self.folder}&port={self.port}"
+
+
+class GivenAddress(NamedTuple):
+    """Where a server listens that was not started here."""
+
+    given: str
+
+    @property
+    def database(self) -> str:
+        """The database that the address names."""
+        return urlsplit(self.given).path.removeprefix("/")
+
+    def url(self, user: str = ADMIN, database: str = "") -> str:
+        """Return the address of a database for a user; the administrator is the one that was named."""
+        parts = urlsplit(self.given)
+        named, _, hosts = parts.netloc.rpartition("@")
+        user = (named or ADMIN) if user == ADMIN else user
+        return parts._replace(netloc=f"{user}@{hosts}", path=f"/{database or self.database}").geturl()
 
 
 class Postgres:
@@ -259,7 +284,7 @@ def started_postgres() -> Generator[Postgres | None, None, None]:
 class MigratedDatabase:
     """A database with the tables of coordination, whose texts are sorted as people in some country do."""
 
-    def __init__(self, server: Address, name: str) -> None:
+    def __init__(self, server: Address | GivenAddress, name: str) -> None:
         """Use a database of a server."""
         self.server = server
         self.name = name
@@ -293,11 +318,21 @@ class MigratedDatabase:
 
 
 @pytest.fixture(scope="session")
-def database(postgres: Postgres) -> MigratedDatabase:
+def database(request: pytest.FixtureRequest) -> MigratedDatabase:
     """A database for the tests of this worker; they keep out of each other's way by their projects."""
+    if GIVEN:
+        return MigratedDatabase(GivenAddress(GIVEN), GivenAddress(GIVEN).database)
+    postgres: Postgres = request.getfixturevalue("postgres")
     database = MigratedDatabase(postgres.address, f"passdown_{os.environ.get('PYTEST_XDIST_WORKER', 'gw')}")
     database.create()
     return database
+
+
+@pytest.fixture
+def inside() -> None:
+    """Leave a test out that looks into a server, where the server is not one that was started here."""
+    if GIVEN:
+        pytest.skip("looks into the server, which may be built in another way")
 
 
 @pytest.fixture
@@ -310,7 +345,9 @@ def project() -> str:
 
 
 def _need(*programs: str) -> None:
-    """Skip a test where a program is missing."""
+    """Skip a test where a program is missing, or where the server to be tested is another one."""
+    if GIVEN:
+        pytest.skip("starts a server of its own, but PASSDOWN_TEST_URL names another")
     if sys.platform == "win32":
         pytest.skip("servers in tests need sockets in the file system")
     if missing := [name for name in programs if not _program(name)]:

@@ -60,7 +60,7 @@ ACTIONS: Final[Mapping[str, Room]] = MappingProxyType(
         "syntheses": _in("log", "merge_files preview_synthesis render_elsewhere synthesize"),
         "tasks": _in("coordination", "add block change export give_back import_file note show"),
         "tdd": _in("work", "begin show"),
-        "team": _in("coordination", "migrate plan_key write_key"),
+        "team": _in("coordination", "distribute migrate plan_distribution plan_key write_key"),
         "tracker": _in("work", "drop list_known sync"),
         "tracks": _in("handover", "bind finish show unbind"),
         "trials": _in("project", "try_out"),

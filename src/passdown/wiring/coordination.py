@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from passdown.core.coordination.leases import KnownHolder
     from passdown.engines.coordination.rows import Statements
     from passdown.engines.coordination.transactions import Store
+    from passdown.engines.postgres.distribution import Distribution
     from passdown.engines.sqlite.coordination import LocalMachine
     from passdown.engines.sqlite.coordination_file import Recovery
     from passdown.engines.sqlite.engine_clock import ClockRow
@@ -99,16 +100,35 @@ def open_coordination(file: EngineFile, settings: "Settings", processes: "Proces
         raise
 
 
-def migrate_server(settings: "Settings", url: str) -> int:
-    """Migrate the tables of a server, with the role that owns them; return their version."""
+def find_migrated_url(settings: "Settings", url: str) -> str:
+    """Return the server whose tables are changed: the one that is named, or else the one in the settings."""
     url = url or find_server(settings) or ""
     if not url:
         hint = "Set `url` under [coordination] in your settings file, or pass --url."
         raise UsageError("no server is named", hint=hint)
     _require_server(url)
+    return url
+
+
+def migrate_server(url: str) -> int:
+    """Migrate the tables of a server, with the role that owns them; return their version."""
     from passdown.engines.postgres.migrate import migrate
 
     return migrate(url).after
+
+
+def plan_distribution(url: str) -> "Distribution":
+    """Return what Citus would distribute over the servers of a cluster."""
+    from passdown.engines.postgres.migrate import plan_distribution as plan
+
+    return plan(url)
+
+
+def distribute_server(url: str) -> None:
+    """Let Citus distribute the tables over the servers of a cluster."""
+    from passdown.engines.postgres.migrate import distribute
+
+    distribute(url)
 
 
 def _open_postgres(

@@ -300,3 +300,23 @@ def start_writer(database: MigratedDatabase, project: str, name: str) -> "subpro
     return subprocess.Popen(
         [sys.executable, "-c", WRITER, database.url(), project, name], stdout=subprocess.PIPE, text=True
     )
+
+
+@pytest.mark.requirement("C78")
+def test_a_server_that_lost_another_during_the_commit_leaves_the_outcome_open(
+    own_database: MigratedDatabase, store: PostgresStore
+) -> None:
+    """The coordinator of a cluster says so; here a trigger at the end of the change does."""
+    own_database.run(
+        "CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ "
+        "BEGIN RAISE 'connection to the remote node failed' USING ERRCODE = '08006'; END $$"
+    )
+    own_database.run(
+        "CREATE CONSTRAINT TRIGGER lost AFTER INSERT ON passdown.tasks "
+        "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION lose()"
+    )
+
+    with pytest.raises(UnansweredError, match="remote node failed") as raised:
+        add_task(store, "t-1")
+
+    assert "may or may not" in raised.value.hint

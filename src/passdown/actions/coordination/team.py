@@ -9,7 +9,7 @@ from passdown.errors import NoServerError
 from passdown.records import record, replace
 from passdown.services.project import setups
 from passdown.services.project.setups import SetupChange, is_private, write_setup
-from passdown.wiring.coordination import migrate_server
+from passdown.wiring import coordination as servers
 from passdown.wiring.projects import find_coordination_url, read_settings
 
 
@@ -41,6 +41,16 @@ class MigratedServer:
     schema: Annotated[int, "The version of their schema."]
 
 
+@record
+class DistributionPlan:
+    """What Citus spreads over several servers."""
+
+    written: Annotated[bool, "Whether it is done."]
+    workers: Annotated[int, "How many servers of the cluster take rows."]
+    tables: Annotated[tuple[str, ...], "The tables on one server alone, which are to be distributed."]
+    url: Annotated[str, "The server, as an administrator.", HIDDEN]
+
+
 def plan_key(caller: Caller, request: KeyRequest) -> KeyPlan:
     """Create a key for the project, unless it has one; nothing is changed yet."""
     change = setups.plan_key(caller.workspace, is_new=request.is_new)
@@ -66,4 +76,20 @@ def write_key(caller: Caller, planned: KeyPlan) -> KeyPlan:
 
 def migrate(caller: Caller, url: str) -> MigratedServer:
     """Create or update the tables of a server; without a URL, of the server in the settings."""
-    return MigratedServer(schema=migrate_server(caller.workspace.settings, url))
+    return MigratedServer(
+        schema=servers.migrate_server(servers.find_migrated_url(caller.workspace.settings, url))
+    )
+
+
+def plan_distribution(caller: Caller, url: str) -> DistributionPlan:
+    """Return what Citus would distribute; without a URL, on the server in the settings."""
+    url = servers.find_migrated_url(caller.workspace.settings, url)
+    found = servers.plan_distribution(url)
+    return DistributionPlan(written=False, workers=found.workers, tables=found.local, url=url)
+
+
+def distribute(caller: Caller, planned: DistributionPlan) -> DistributionPlan:
+    """Distribute the tables that were planned; those that are distributed stay as they are."""
+    del caller
+    servers.distribute_server(planned.url)
+    return replace(planned, written=True)

@@ -31,6 +31,8 @@ _MOST_OPENINGS: Final = 1_000
 """How many rendered openings are cached; each project has a few."""
 _UNCHANGED: Final = "Nothing was changed. Try again later."
 UNKNOWN: Final = "The change may or may not have been made. Repeat the same command: it is made only once."
+_BETWEEN_SERVERS: Final = ("08", "XX")
+"""The errors with which a server says that it lost another one, which had the rows and may have committed."""
 _SECRET_OPTIONS: Final = ("password", "sslpassword")
 
 
@@ -49,22 +51,28 @@ class Opening(NamedTuple):
     begin: LiteralString
     settings: tuple[tuple[str, str], ...] = ()
     then: LiteralString = ""
-    """A further statement, in which `{project}` stands for the project."""
+    """Further statements, in which `{project}` stands for the project."""
+    is_distributed: bool = False
+    """Whether Citus has the rows on other servers, to which it passes only a `SET LOCAL` by itself."""
 
-    def render(self, project: str, limits: Limits) -> sql.Composed:
-        """Return the statements for one project."""
+    def render(self, project: str, limits: Limits) -> tuple[sql.Composed, ...]:
+        """Return the statements for one project, as the messages in which they are sent."""
+        begin, then = self._begin(project, limits), sql.SQL(self.then).format(project=project)
+        if self.is_distributed:
+            name = sql.SQL("SET LOCAL {} = {}").format(sql.SQL(SET_PROJECT), project)
+            return (begin, name, then) if self.then else (begin, name)
+        return (sql.SQL("; ").join([begin, then]) if self.then else begin,)
+
+    def _begin(self, project: str, limits: Limits) -> sql.Composed:
         values = {
-            SET_PROJECT: project,
+            **({"citus.propagate_set_commands": "local"} if self.is_distributed else {SET_PROJECT: project}),
             "search_path": f"{SCHEMA}, pg_temp",  # last, so that temporary tables shadow none of ours
             "statement_timeout": _milliseconds(limits.statement),
             "idle_in_transaction_session_timeout": _milliseconds(limits.idle),
             **dict(self.settings),
         }
         calls = [sql.SQL("set_config({}, {}, true)").format(*pair) for pair in values.items()]
-        parts = [sql.SQL(self.begin), sql.SQL("SELECT {}").format(sql.SQL(", ").join(calls))]
-        if self.then:
-            parts.append(sql.SQL(self.then).format(project=project))
-        return sql.SQL("; ").join(parts)
+        return sql.SQL("{}; SELECT {}").format(sql.SQL(self.begin), sql.SQL(", ").join(calls))
 
 
 class OpenTransaction:
@@ -79,10 +87,8 @@ class OpenTransaction:
         """Use a connection with an open transaction; `reporting` turns the driver's errors into ours."""
         self._connection = connection
         self._reporting = reporting
-        while opened.nextset():
-            continue
-        self.first_row: Sequence[Any] = opened.fetchone() or ()
-        """The row that the last opening statement returned; empty if there is none."""
+        self.first_rows: Sequence[Sequence[Any]] = _read_rows(opened)
+        """The first row that each opening statement returned; empty if there is none."""
 
     def ask(self, statement: bytes, values: Sequence[object] = ()) -> list[Any]:
         return self._execute(statement, values).fetchall()
@@ -126,7 +132,7 @@ class Connections:
         self._pools = pools
         self._pool: Pool | None = None
         self._part: Callable[[], object] = lambda: None
-        self._openings: dict[tuple[str, Opening], bytes] = {}
+        self._openings: dict[tuple[str, Opening], tuple[bytes, ...]] = {}
         self._options = _read_options(url)
         self._limits = limits or Limits()
         self._prepared = prepared
@@ -145,7 +151,10 @@ class Connections:
         Every error of the driver becomes a StorageError.
         """
         with self._reporting(), self._taking() as connection:
-            opened = connection.execute(self._render(project, opening, connection))
+            *others, last = self._render(project, opening, connection)
+            for message in others:
+                connection.execute(message)
+            opened = connection.execute(last)
             yield OpenTransaction(connection, opened, self._reporting)
             self._commit(connection)
 
@@ -159,13 +168,13 @@ class Connections:
         self._pool = None
         self._part()
 
-    def _render(self, project: str, opening: Opening, connection: Connection) -> bytes:
+    def _render(self, project: str, opening: Opening, connection: Connection) -> tuple[bytes, ...]:
         """Render the opening of a transaction; cached, because that takes as long as several statements."""
         known = self._openings.get((project, opening))
         if known is None:
             if len(self._openings) >= _MOST_OPENINGS:
                 self._openings.clear()
-            known = opening.render(project, self._limits).as_bytes(connection)
+            known = tuple(one.as_bytes(connection) for one in opening.render(project, self._limits))
             self._openings[project, opening] = known
         return known
 
@@ -236,13 +245,14 @@ class Connections:
         return self._patience is None or self._patience.left > 0
 
     def _commit(self, connection: Connection) -> None:
-        """Commit; whoever waits for a standby and is told to give up gets a warning with the answer."""
+        """Commit; if the wait for a standby was cancelled, the answer has a warning."""
         connection.warnings.clear()
         try:
             said = connection.execute(b"COMMIT").statusmessage
         except psycopg.Error as error:
             status = connection.info.transaction_status
-            if status == TransactionStatus.UNKNOWN or isinstance(error, DeadlineError):
+            is_lost = status == TransactionStatus.UNKNOWN or isinstance(error, DeadlineError)
+            if is_lost or (error.sqlstate or "").startswith(_BETWEEN_SERVERS):
                 raise self._make_error(error, UNKNOWN, UnansweredError) from error
             raise
         if said != "COMMIT":  # a statement failed earlier, and its error was swallowed
@@ -270,6 +280,15 @@ class Connections:
             if secret := self._options.get(name):
                 text = text.replace(str(secret), "…")
         return (kind or _find_kind(error))(f"PostgreSQL ({self.place}): {text}", hint=hint)
+
+
+def _read_rows(opened: "psycopg.Cursor[Any]") -> Sequence[Sequence[Any]]:
+    rows = []
+    has_more: bool | None = True
+    while has_more:
+        rows.append((opened.fetchone() if opened.description else None) or ())
+        has_more = opened.nextset()
+    return rows
 
 
 def _find_kind(error: psycopg.Error) -> type[StorageError]:

@@ -13,7 +13,7 @@
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from threading import get_ident
 from typing import Any, Final
@@ -32,17 +32,18 @@ from passdown.engines.postgres.connections import (
     Opening,
     OpenTransaction,
 )
+from passdown.engines.postgres.distribution import DISTRIBUTED
 from passdown.engines.postgres.migrate import find_migrations
 from passdown.engines.postgres.statements import read_statements
 from passdown.engines.system import pause
 from passdown.errors import OtherThreadError, StorageError, UnansweredError
 
 _OWN_QUERIES: Final = Path(__file__).parent / "queries.sql"
-_CHANGE: Final = Opening(  # 1: RETURNING reads the clock once the row is locked
+_CHANGE: Final = Opening(  # 1: the clock is read once the row is locked
     begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
     then="SELECT 1 FROM queues WHERE project = {project} FOR UPDATE; "
-    "UPDATE projects SET pos = pos + 1 WHERE project = {project} "
-    "RETURNING pos, extract(epoch FROM clock_timestamp())::float8",
+    "UPDATE projects SET pos = pos + 1 WHERE project = {project} RETURNING pos; "
+    "SELECT extract(epoch FROM clock_timestamp())::float8",
 )
 _LOOK: Final = Opening(  # 2
     begin="BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
@@ -102,7 +103,7 @@ class PostgresStore:
         self._project = project
         self._thread = get_ident()
         self._statements = {**read_statements(QUERIES), **read_statements(_OWN_QUERIES)}
-        self._is_checked = False
+        self._is_checked = self._is_distributed = False
 
     @property
     def place(self) -> str:
@@ -115,32 +116,31 @@ class PostgresStore:
 
     @contextmanager
     def changing(self) -> Generator[Transaction, None, None]:
-        with self._open(_CHANGE) as (transaction, named):
-            self._check("least_writer", named)
-            row = transaction.first_row
-            if not row:
+        with self._open(_CHANGE, "least_writer") as (transaction, named):
+            *_, position, (seconds,) = transaction.first_rows
+            if not position:
                 named.change("add_project", self._project)
                 named.change("add_queue", self._project)
-                (row,) = named.ask("take_position_and_time", self._project)
-            fence, seconds = row
+                (position,) = named.ask("take_position", self._project)
+                ((seconds,),) = named.ask("read_time")
+            (fence,) = position
             yield RowTransaction(named, self._project, EngineTime(seconds), fence)
 
     @contextmanager
     def looking(self) -> Generator[Reading, None, None]:
-        with self._open(_LOOK) as (transaction, named):
-            self._check("least_reader", named)
-            yield RowReading(named, self._project, EngineTime(transaction.first_row[0]))
+        with self._open(_LOOK, "least_reader") as (transaction, named):
+            yield RowReading(named, self._project, EngineTime(transaction.first_rows[-1][0]))
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
-        with self._open(_BEAT) as (transaction, named):
-            now = EngineTime(transaction.first_row[0])
-            if named.change("beat_all", self._project, list(sessions), self._project):
+        with self._open(_BEAT, "least_writer") as (transaction, named):
+            now = EngineTime(transaction.first_rows[-1][0])
+            if named.change("beat_all", now.seconds, self._project, list(sessions), self._project):
                 note_sign(RowTransaction(named, self._project, now, 0), lifetimes)
 
     def confirm(self) -> None:
         """Wait until a standby has what can be read here, if commits wait for one."""
         try:
-            with self._open(_CONFIRM):
+            with self._open(_CONFIRM, "least_writer"):
                 pass
         except StorageError as error:  # the change was made, so "nothing was changed" would be wrong
             raise UnansweredError(error.message, hint=UNKNOWN) from error
@@ -160,17 +160,32 @@ class PostgresStore:
         self._connections.restart()
 
     @contextmanager
-    def _open(self, opening: Opening) -> Generator[tuple[OpenTransaction, _NamedStatements], None, None]:
+    def _open(
+        self, opening: Opening, least: str
+    ) -> Generator[tuple[OpenTransaction, _NamedStatements], None, None]:
+        """Open a transaction; the first one finds out whether this version may use the tables, and how.
+
+        Where rows are distributed, the first one saw none, because other servers did not know the project.
+        """
         if get_ident() != self._thread:
             message = f"PostgreSQL ({self.place}) was opened in another thread"
             raise OtherThreadError(message, hint="Open the project once in each thread.")
-        with self._connections.open(self._project, opening) as transaction:
-            yield transaction, _NamedStatements(transaction, self._statements)
+        with ExitStack() as stack:
+            transaction, named = self._enter(stack, opening)
+            if not self._is_checked:
+                self._check(least, named)
+                if self._is_distributed:
+                    stack.close()
+                    transaction, named = self._enter(stack, opening)
+            yield transaction, named
+
+    def _enter(self, stack: ExitStack, opening: Opening) -> tuple[OpenTransaction, _NamedStatements]:
+        opening = opening._replace(is_distributed=self._is_distributed)
+        transaction = stack.enter_context(self._connections.open(self._project, opening))
+        return transaction, _NamedStatements(transaction, self._statements)
 
     def _check(self, least: str, named: _NamedStatements) -> None:
-        """Raise an error if this version may not use the tables; check only once."""
-        if self._is_checked:
-            return
+        """Raise an error if this version may not use the tables."""
         known = len(find_migrations())
         meta = {str(name): int(value) for name, value in named.ask("meta")}
         if meta["version"] < known:
@@ -179,4 +194,4 @@ class PostgresStore:
         if meta[least] > known:
             message = f"the database needs a Passdown that knows schema {meta[least]}; this one knows {known}"
             raise StorageError(f"PostgreSQL ({self.place}): {message}.", hint="Update Passdown.")
-        self._is_checked = True
+        self._is_checked, self._is_distributed = True, DISTRIBUTED in meta

@@ -5,6 +5,8 @@ bypass row-level security. Both may log in; an administrator decides whether wit
 as a user of the system.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,6 +16,14 @@ from psycopg import errors
 from passdown.engines.coordination.rows import MIGRATIONS
 from passdown.engines.files.read import names
 from passdown.engines.postgres.connections import SCHEMA, Connections, Limits, Opening, OpenTransaction
+from passdown.engines.postgres.distribution import (
+    Distribution,
+    distribute_tables,
+    find_distribution,
+    has_citus,
+    is_distributed,
+    keep_local,
+)
 from passdown.engines.postgres.statements import read_script, read_statements, sort_by_bytes
 from passdown.errors import StorageError
 
@@ -45,18 +55,40 @@ def migrate(url: str) -> MigrationOutcome:
     1. The first run needs an administrator: it creates the roles and the schema.
     2. Later runs need only the owner's role.
     3. Tables of a newer version stay as they are; they record which versions of Passdown may use them.
+    4. Where the tables are distributed, new ones are too.
     """
-    connections = Connections(url, limits=_PATIENT)
-    try:
+    with _connect(url) as connections:
         _make_roles(connections)  # 1
         with connections.open("", _ALONE) as transaction:
+            _keep_apart(transaction)
             _become_owner(transaction)  # 2
             before = _find_version(transaction)
             for name in find_migrations()[before:]:  # 3
                 transaction.run_script(sort_by_bytes(read_script(MIGRATIONS / name)))
                 if name in _names(_OWN_MIGRATIONS):
                     transaction.run_script(read_script(_OWN_MIGRATIONS / name))
+            if is_distributed(transaction):
+                distribute_tables(transaction)  # 4
             return MigrationOutcome(before, _find_version(transaction))
+
+
+def plan_distribution(url: str) -> Distribution:
+    """Return which of the migrated tables Citus would distribute, and over how many servers."""
+    with _connect(url) as connections, connections.open("", _ALONE) as transaction:
+        return find_distribution(transaction)
+
+
+def distribute(url: str) -> None:
+    """Distribute the migrated tables; those that are distributed stay as they are."""
+    with _connect(url) as connections, connections.open("", _ALONE) as transaction:
+        distribute_tables(transaction)
+
+
+@contextmanager
+def _connect(url: str) -> Generator[Connections, None, None]:
+    connections = Connections(url, limits=_PATIENT)
+    try:
+        yield connections
     except StorageError as error:
         if isinstance(error.__cause__, errors.InsufficientPrivilege):
             raise StorageError(error.message, hint=_ADMINISTRATOR) from error
@@ -95,6 +127,17 @@ def _make_roles(connections: Connections) -> None:
                 f"The role {APP} has too many rights: it could see every project.",
                 hint=f"Run `ALTER ROLE {APP} NOSUPERUSER NOBYPASSRLS NOCREATEROLE;`, then try again.",
             )
+
+
+def _keep_apart(transaction: OpenTransaction) -> None:
+    """On a server with Citus, create tables here alone unless they are distributed already."""
+    if has_citus(transaction) and not _is_distributed(transaction):
+        keep_local(transaction)
+
+
+def _is_distributed(transaction: OpenTransaction) -> bool:
+    ((has_tables,),) = transaction.ask(_statement("find_meta"))
+    return bool(has_tables) and is_distributed(transaction)
 
 
 def _become_owner(transaction: OpenTransaction) -> None:

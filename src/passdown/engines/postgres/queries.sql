@@ -3,12 +3,14 @@
 -- name: add_queue
 INSERT INTO queues (project) VALUES (?) ON CONFLICT (project) DO NOTHING;
 
--- name: take_position_and_time
-UPDATE projects SET pos = pos + 1 WHERE project = ?
-RETURNING pos, extract(epoch FROM clock_timestamp())::float8;
+-- name: take_position
+UPDATE projects SET pos = pos + 1 WHERE project = ? RETURNING pos;
+
+-- name: read_time
+SELECT extract(epoch FROM clock_timestamp())::float8;
 
 -- name: beat_all
-UPDATE sessions SET seen = extract(epoch FROM clock_timestamp())::float8, boot = 0
+UPDATE sessions SET seen = ?, boot = 0
 FROM (
     SELECT session FROM sessions WHERE project = ? AND session = ANY(?) AND ended IS NULL
     FOR NO KEY UPDATE SKIP LOCKED

@@ -71,15 +71,57 @@ def _say_written(found: actions.KeyPlan) -> None:
 
 @team.command(short_help="Create or upgrade the tables on the server.")
 @click.option("--url", default="", metavar="URL", help="The server, as the role that owns the tables.")
+@click.option("--distribute", is_flag=True, help="Let Citus distribute the tables over several servers.")
+@options.write
 @options.json
-def migrate(url: str, *, as_json: bool) -> None:
+def migrate(url: str, *, distribute: bool, yes: bool, as_json: bool) -> int:
     """Create or upgrade the tables on a PostgreSQL server that sessions coordinate through.
 
     The role in the URL must be `passdown_owner`, or be allowed to create it. Do not pass a password: libpq
     finds it in its password file, service file or environment.
+
+    With `--distribute` a database with the extension citus spreads projects over the servers of its cluster;
+    what it will do is shown first. That needs a superuser, and only a fleet needs it.
+
+    Exits with 0 if it is done, and with 1 if it was shown but not confirmed.
     """
-    show(
-        call(actions.migrate, url),
-        lambda found: output.say(f"Database ready (schema {found.schema})."),
-        as_json=as_json,
-    )
+    migrated = call(actions.migrate, url)
+    if not distribute:
+        show(migrated, _say_migrated, as_json=as_json)
+        return 0
+    if not as_json:
+        _say_migrated(migrated.result)
+    plan = call(actions.plan_distribution, url, is_first=False).result
+    if not plan.tables:
+        _say_distributed(plan, as_json=as_json)
+        return 0
+    if not as_json:
+        _say_plan(plan)
+    is_asked = not (yes or as_json) and output.has_person()
+    if yes or (is_asked and output.agrees("Distribute them?", usual=False)):
+        _say_distributed(call(actions.distribute, plan, is_first=False).result, as_json=as_json)
+        return 0
+    if as_json:
+        output.say_json(encode(plan))
+    else:
+        output.note_unwritten()
+    return 1
+
+
+def _say_migrated(found: actions.MigratedServer) -> None:
+    output.say(f"Database ready (schema {found.schema}).")
+
+
+def _say_plan(plan: actions.DistributionPlan) -> None:
+    tables, servers = output.counted(len(plan.tables), "table"), output.counted(plan.workers, "server")
+    output.say(f"Citus will spread {tables} by project over {servers}, with the rows in them:")
+    output.say(output.wrapped(", ".join(plan.tables), "  ", "  "))
+    output.say("Commands wait until that is done. Passdown cannot undo it.")
+
+
+def _say_distributed(plan: actions.DistributionPlan, *, as_json: bool) -> None:
+    if as_json:
+        output.say_json(encode(plan))
+        return
+    done = "Distributed" if plan.written else "Already distributed"
+    output.say(f"{done} over {output.counted(plan.workers, 'server')}.")
