@@ -174,6 +174,25 @@ _PARTS: Final = (
         "200 outages and 40 promotions of a server",
         "tests/proofs/coordination/test_outages.py",
     ),
+    Part(
+        "servers",
+        "the suite with a plain server, PgBouncer, Patroni and Citus (if PASSDOWN_CITUS is set)",
+        ("python", "-m", "tests.clusters.prove_each"),
+        15,
+    ),
+    Part(
+        "failover",
+        "5 rounds of each fault of a cluster with Patroni",
+        ("python", "-m", "tests.clusters.prove_failover"),
+        25,
+    ),
+    Part(
+        "citus",
+        "10,000 claims and killed servers, if PASSDOWN_CITUS names the sources of Citus",
+        ("python", "-m", "tests.clusters.prove_citus"),
+        40,
+    ),
+    Part("soak", "500 sessions for an hour: nothing grows", ("python", "-m", "tests.clusters.soak"), 62),
     _prove("hooks", 17, "hooks alone with 100,000 events", "tests/proofs/briefs/test_hooks_at_any_size.py"),
     _prove(
         "task-texts",

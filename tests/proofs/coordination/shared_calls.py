@@ -72,6 +72,8 @@ class SharedPlace(NamedTuple):
     address: str
     clock: SharedClock
     lifetimes: Lifetimes = Lifetimes()
+    patience: float = _PATIENCE
+    """How many seconds a statement may take."""
 
     @contextmanager
     def open(self, project: str) -> Iterator[tuple[Coordinator, "Store"]]:
@@ -87,9 +89,9 @@ class SharedPlace(NamedTuple):
             from passdown.engines.postgres.connections import Limits  # with its driver
             from passdown.engines.postgres.coordination import open_store as open_server
 
-            return open_server(self.address, project, limits=Limits(statement=_PATIENCE))
+            return open_server(self.address, project, limits=Limits(statement=self.patience))
         machine = LocalMachine(boot_clock=self.clock, clock=SystemClock(), is_running=lambda _: None)
-        return open_file(self.address, project, machine, mount=MountKind.LOCAL, wait=_PATIENCE)
+        return open_file(self.address, project, machine, mount=MountKind.LOCAL, wait=self.patience)
 
     def add_tasks(self, project: str, names: Sequence[str]) -> None:
         """Put tasks on the board, all in one change."""
@@ -122,6 +124,8 @@ class Call(NamedTuple):
     granted: tuple[Asked, ...] = ()
     holder: str = ""
     """The session that stands in the way."""
+    slowest: float = 0.0
+    """How many seconds the engine took at most to answer, or to say that it could not."""
 
 
 class Caller:
@@ -131,10 +135,11 @@ class Caller:
         """Act on a project; `repeats` makes a call again, with its id, whenever the engine did not answer."""
         self.on = on
         self.session = session
-        self._report = report
+        self.report = report
         self._repeats = repeats
         self.grants: list[Fenced] = []
         """All that was ever granted, also what was lost or released since."""
+        self._slowest = 0.0
 
     def join(self) -> None:
         """Take part."""
@@ -185,12 +190,13 @@ class Caller:
         granted = tuple((one.kind, one.name, one.fence) for one in found)
         self.grants += [Fenced(Resource(kind, name), fence) for kind, name, fence in granted]
         holder = outcome.session if isinstance(outcome, Held) else ""
-        self._tell(op, ended, answer, granted, holder)
+        self._tell(op, ended, answer, granted, holder, self._slowest)
         return outcome
 
     def _try(self, op: str, act: Callable[[str], object]) -> tuple[str, object]:
-        failed = UNKNOWN
+        failed, self._slowest = UNKNOWN, 0.0
         for _ in range(_TRIES if self._repeats else 1):
+            began = time.monotonic()
             try:
                 outcome = act(op)
             except UsageError:
@@ -201,10 +207,12 @@ class Caller:
                     pause(0.01)
             else:
                 return type(outcome).__name__, outcome
+            finally:
+                self._slowest = max(self._slowest, time.monotonic() - began)
         return failed, None
 
     def _tell(self, *values: object) -> None:
-        os.write(self._report, (json.dumps(values) + "\n").encode())
+        os.write(self.report, (json.dumps(values) + "\n").encode())
 
 
 def _asked(held: Sequence[Fenced]) -> tuple[Asked, ...]:
@@ -220,9 +228,9 @@ def read_calls(lines: Sequence[str]) -> list[Call]:
             op, session, verb, asked, began = values
             calls[op] = Call(op, session, verb, _tuples(asked), began)
         else:
-            op, ended, answer, granted, holder = values
+            op, ended, answer, granted, holder, slowest = values
             calls[op] = calls[op]._replace(
-                ended=ended, answer=answer, granted=_tuples(granted), holder=holder
+                ended=ended, answer=answer, granted=_tuples(granted), holder=holder, slowest=slowest
             )
     return [*calls.values()]
 
