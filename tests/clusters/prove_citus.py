@@ -15,13 +15,15 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
+from unittest import mock
 
-from passdown.engines.postgres.migrate import migrate
+from passdown.engines.postgres import migrate as migrations
+from passdown.engines.postgres.migrate import find_migrations, migrate
 from tests.clusters.citus import Citus, Server, started_citus, started_plain
 from tests.clusters.load import Found, Load, Work, run_load
 from tests.clusters.prove_server import LONG, SHORT, Line, print_table, prove, time_line
 from tests.clusters.rates import MEASURED, measure_rates
-from tests.stores.servers import APP
+from tests.stores.servers import ADMIN, APP
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 BUILT: Final = ROOT / ".ci-cache" / "citus"
@@ -36,6 +38,15 @@ def build_citus() -> Path:
         source = os.environ["PASSDOWN_CITUS"]
         subprocess.run([str(ROOT / "scripts" / "build-citus"), source, str(BUILT)], check=True)
     return BUILT / "bin"
+
+
+def distribute_older(url: str) -> tuple[bool, str]:
+    """Create the tables as they were two versions ago, and distribute them: they are upgraded then."""
+    older = find_migrations()[:-2]
+    with mock.patch.object(migrations, "find_migrations", lambda: older):
+        found = migrate(url)
+        migrations.distribute(url)
+    return True, f"schema {found.after}"
 
 
 def kill_each(cluster: Citus, load: Load) -> None:
@@ -76,7 +87,9 @@ def compare(cluster: Citus, plain: Server) -> tuple[bool, str]:
 def prove_citus(programs: Path, *, is_short: bool) -> list[Line]:
     """Try everything."""
     with started_citus(programs) as cluster, started_plain(programs) as plain:
-        lines = [*prove(cluster.url("postgres"), SHORT if is_short else LONG)]
+        url = cluster.url(ADMIN)
+        older = time_line("older tables distributed", lambda: distribute_older(url))
+        lines = [older, *prove(url, SHORT if is_short else LONG)]
         trials: Mapping[str, Callable[[], tuple[bool, str]]] = {
             "a worker and the coordinator killed": lambda: race_through_kills(
                 cluster, 10 if is_short else 100

@@ -88,7 +88,9 @@ FAULTS: Final[Mapping[str, Callable[[Patroni, Load], Callable[[], None]]]] = {
     "majority": lose_majority,
     "switchover": switch_over,
 }
-_TASKS: Final[Mapping[str, int]] = {"majority": 600}
+_TASKS: Final[Mapping[str, int]] = {"majority": 200}
+_REST: Final = 0.4
+"""How many seconds a process rests after each task, so that several clusters can be tried at once."""
 
 
 def make_round(cluster: Patroni, fault: str, number: int) -> Round:
@@ -96,9 +98,9 @@ def make_round(cluster: Patroni, fault: str, number: int) -> Round:
     work = Work(
         cluster.url(is_bounced=number % 2 == 1),
         projects=4,
-        tasks=_TASKS.get(fault, 150),
+        tasks=_TASKS.get(fault, 50),
         name=f"{fault}-{number}",
-        pace=0.1,
+        pace=_REST,
     )
     repairs: list[Callable[[], None]] = []
 

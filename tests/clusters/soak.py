@@ -27,7 +27,7 @@ from passdown.core.coordination.leases import PATH, Fenced, Granted, Resource
 from passdown.core.coordination.members import Member
 from passdown.core.coordination.messages import NewMessage
 from passdown.core.coordination.tasks import Claimed, Task
-from passdown.engines.coordination import messages, retention
+from passdown.engines.coordination import changes, messages, retention
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.postgres.migrate import migrate
 from passdown.engines.system import pause
@@ -77,7 +77,11 @@ class Sample(NamedTuple):
 
 def keep_less() -> None:
     """Keep for ten minutes what is otherwise kept for days."""
-    for module, names in ((retention, ("KEPT", "REMEMBERED", "KEPT_ENDED")), (messages, ("READ_KEPT",))):
+    for module, names in (
+        (retention, ("KEPT", "REMEMBERED", "KEPT_ENDED")),
+        (changes, ("KEPT_ENDED",)),
+        (messages, ("READ_KEPT",)),
+    ):
         for name in names:
             setattr(module, name, KEPT)
 
@@ -264,6 +268,11 @@ def _sum_others(sample: Sample) -> int:
     return sum(sample.sizes.values()) - sample.sizes[RECORDS]
 
 
+def _grow_log(sample: Sample) -> float:
+    """Return how many bytes the log grows in an hour: what it has is what was written while rows are kept."""
+    return sample.sizes["log"] * 3_600.0 / min(KEPT, 60.0 * sample.minute)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Let them work, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -286,7 +295,8 @@ def main(arguments: Sequence[str]) -> int:
     first, last = samples[0], samples[-1]
     grown, rows = (getattr(last, kind)[RECORDS] - getattr(first, kind)[RECORDS] for kind in ("sizes", "rows"))
     sys.stdout.write(f"tasks: {rows:,} more rows, {grown / 1e6:.1f} MB more, because they are kept\n")
-    sys.stdout.write(f"{samples[-1].done:,} things done, {samples[-1].done / seconds:.1f} a second\n")
+    sys.stdout.write(f"log: {_grow_log(last) / 1e6:.1f} MB an hour, which is kept for two days\n")
+    sys.stdout.write(f"{last.done:,} things done, {last.done / seconds:.1f} a second\n")
     return 0 if is_flat else 1
 
 

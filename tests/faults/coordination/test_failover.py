@@ -37,5 +37,5 @@ def test_when_the_primary_loses_its_power_nothing_is_lost_or_given_twice(tmp_pat
     assert done.returncode == 0, done.stdout + done.stderr
     found: list[dict[str, Any]] = json.loads(told.read_text(encoding="utf-8"))
     assert [one["wrong"] for one in found] == [[]]
-    assert found[0]["granted"] == 600
+    assert found[0]["granted"] == 200
     assert found[0]["quiet"] > 5.0  # there was a failover

@@ -5,7 +5,13 @@ import re
 import pytest
 
 from passdown.engines.coordination import rows
-from passdown.engines.postgres.statements import mark_values, read_script, read_statements, sort_by_bytes
+from passdown.engines.postgres.statements import (
+    mark_values,
+    read_script,
+    read_statements,
+    sort_by_bytes,
+    split_script,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,3 +48,18 @@ def test_texts_are_compared_by_their_bytes() -> None:
         'CREATE TABLE t (a TEXT COLLATE "C" NOT NULL, b BIGINT, text_of TEXT COLLATE "C"); -- TEXT\n'
         "INSERT INTO t VALUES ('TEXT')"
     )
+
+
+def test_a_script_is_split_at_the_semicolons_that_end_a_statement() -> None:
+    script = """-- All; of it.
+SELECT ';' AS "a;b"; SELECT 2
+;
+
+SELECT 3 -- the last; one
+"""
+
+    assert [*split_script(script)] == [
+        b"""-- All; of it.\nSELECT ';' AS "a;b\"""",
+        b"SELECT 2",
+        b"SELECT 3 -- the last; one",
+    ]

@@ -17,6 +17,7 @@ from psycopg.pq import TransactionStatus
 
 from passdown.engines.patience import Patience
 from passdown.engines.postgres.pools import MARGIN, POOLS, Connection, DeadlineError, Pool, Pools
+from passdown.engines.postgres.statements import split_script
 from passdown.errors import AwayError, BrokenError, StorageError, UnansweredError, UsageError
 
 T = TypeVar("T")
@@ -97,9 +98,10 @@ class OpenTransaction:
         return self._execute(statement, values).rowcount
 
     def run_script(self, script: str) -> None:
-        """Run the statements of a script."""
+        """Run the statements of a script, one after the other."""
         with self._reporting():
-            self._connection.execute(script.encode())
+            for statement in split_script(script):
+                self._connection.execute(statement)
 
     def change_all(self, statement: bytes, rows: Sequence[Sequence[object]]) -> None:
         with self._reporting(), self._connection.cursor() as cursor:

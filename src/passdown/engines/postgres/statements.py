@@ -1,7 +1,7 @@
 """The SQL of coordination for psycopg: the same text as for SQLite, with other placeholders."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from passdown.engines.files.read import read_trusted
 _NAME: Final = pattern(r"^-- name: (\w+)\n", re.MULTILINE)
 _PART: Final = pattern(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|--[^\n]*|(\?)|(%)""")
 _TEXT: Final = pattern(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*)|\bTEXT\b""")
+_STATEMENT: Final = pattern(r"""((?:'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|[^;])+);?""")
 
 
 @cache
@@ -50,3 +51,12 @@ def mark_values(statement: str) -> str:
 def sort_by_bytes(script: str) -> str:
     """Return a script whose text columns compare byte by byte, as in SQLite, in any database locale."""
     return _TEXT.sub(lambda found: found[0] if found[1] else 'TEXT COLLATE "C"', script)
+
+
+def split_script(script: str) -> Iterator[bytes]:
+    """Yield the statements of a script, as Citus wants them: one at a time.
+
+    A semicolon inside quotes or a comment ends no statement. Bodies of functions in `$$` are not known.
+    """
+    texts = (found[1].strip() for found in _STATEMENT.finditer(script))
+    yield from (text.encode() for text in texts if text)
