@@ -82,7 +82,7 @@ class Postgres:
         A durable one waits for the disk at each commit.
         """
         _run(
-            *(_program("initdb"), "--no-sync", "--auth=trust", f"--username={ADMIN}", "--encoding=UTF8"),
+            *(find_program("initdb"), "--no-sync", "--auth=trust", f"--username={ADMIN}", "--encoding=UTF8"),
             *("--locale=C", f"--pgdata={self._data}"),
         )
         if not durable:
@@ -98,7 +98,7 @@ class Postgres:
         primary.configure(synchronous_standby_names="'*'")
         primary.reload()
         _run(
-            *(_program("pg_basebackup"), "--no-sync", "--checkpoint=fast", "--write-recovery-conf"),
+            *(find_program("pg_basebackup"), "--no-sync", "--checkpoint=fast", "--write-recovery-conf"),
             *(f"--dbname={primary.address.url()}", f"--pgdata={self._data}"),
         )
         self.configure(synchronous_standby_names="''")  # nobody follows this one yet
@@ -138,7 +138,7 @@ class Postgres:
         return (self._data / "postmaster.pid").exists()
 
     def _control(self, *words: str) -> None:
-        _run(_program("pg_ctl"), "-w", "-s", "-D", str(self._data), *words)
+        _run(find_program("pg_ctl"), "-w", "-s", "-D", str(self._data), *words)
 
     @property
     def _data(self) -> Path:
@@ -174,7 +174,7 @@ class Bouncer:
         lines += [f"{name} = {value}" for name, value in settings.items()]
         path = self._folder / "pgbouncer.ini"
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        _run(_program("pgbouncer"), "-q", "-d", str(path))
+        _run(find_program("pgbouncer"), "-q", "-d", str(path))
         self._wait()
 
     def stop(self) -> None:
@@ -183,7 +183,7 @@ class Bouncer:
 
     def _wait(self) -> None:
         """Ask until it answers; each question is a process, so that this takes its time."""
-        asked = (_program("pg_isready"), "-q", "-h", str(self._folder), "-p", str(BOUNCER_PORT))
+        asked = (find_program("pg_isready"), "-q", "-h", str(self._folder), "-p", str(BOUNCER_PORT))
         for _ in range(_TRIES):
             if subprocess.run(asked, check=False).returncode == 0:
                 return
@@ -273,7 +273,7 @@ def _temporary() -> Generator[Postgres, None, None]:
 @contextmanager
 def started_postgres() -> Generator[Postgres | None, None, None]:
     """Give a server that waits for the disk, or None where its programs are missing."""
-    if sys.platform == "win32" or not all(map(_program, ("initdb", "pg_ctl"))):
+    if sys.platform == "win32" or not all(map(find_program, ("initdb", "pg_ctl"))):
         yield None
         return
     with _temporary() as server:
@@ -350,12 +350,12 @@ def _need(*programs: str) -> None:
         pytest.skip("starts a server of its own, but PASSDOWN_TEST_URL names another")
     if sys.platform == "win32":
         pytest.skip("servers in tests need sockets in the file system")
-    if missing := [name for name in programs if not _program(name)]:
+    if missing := [name for name in programs if not find_program(name)]:
         pytest.skip(f"not installed: {', '.join(missing)}")
 
 
-def _program(name: str) -> str:
-    """Return where a program is; Debian keeps those of a server out of the PATH."""
+def find_program(name: str) -> str:
+    """Return where a program is, or nothing; Debian keeps those of a server out of the PATH."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     if config := shutil.which("pg_config"):
         told = subprocess.run([config, "--bindir"], capture_output=True, text=True, check=True)
