@@ -43,7 +43,7 @@ def build_citus() -> Path:
 def distribute_older(url: str) -> tuple[bool, str]:
     """Create the tables as they were two versions ago, and distribute them: they are upgraded then."""
     older = find_migrations()[:-2]
-    with mock.patch.object(migrations, "find_migrations", lambda: older):
+    with mock.patch.object(migrations, "find_migrations", return_value=older):
         found = migrate(url)
         migrations.distribute(url)
     return True, f"schema {found.after}"
