@@ -235,13 +235,22 @@ def own_postgres() -> Iterator[Postgres]:
 @pytest.fixture
 def own_bouncer(own_postgres: Postgres) -> Iterator[Bouncer]:
     """A PgBouncer before a server that the test may stop."""
+    with started_bouncer(own_postgres.address) as bouncer:
+        yield bouncer
+
+
+@contextmanager
+def started_bouncer(server: Address) -> Generator[Bouncer, None, None]:
+    """Give a PgBouncer before a server."""
     _need("pgbouncer", "pg_isready")
     folder = _make_folder()
     bouncer = Bouncer(folder)
-    bouncer.create(own_postgres.address)
-    yield bouncer
-    bouncer.stop()
-    shutil.rmtree(folder, ignore_errors=True)  # a server that ends removes files, too
+    bouncer.create(server)
+    try:
+        yield bouncer
+    finally:
+        bouncer.stop()
+        shutil.rmtree(folder, ignore_errors=True)  # a server that ends removes files, too
 
 
 @pytest.fixture

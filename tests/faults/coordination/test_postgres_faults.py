@@ -18,10 +18,10 @@ from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.patience import Patience
 from passdown.engines.postgres.coordination import PostgresStore, open_store
 from passdown.engines.postgres.migrate import APP, migrate
-from passdown.errors import StorageError, UnansweredError
+from passdown.errors import AwayError, StorageError, UnansweredError
 from tests.proof import proof_count
 from tests.proofs.coordination.test_outages import _make_ops
-from tests.stores.servers import PORT, MigratedDatabase, Postgres
+from tests.stores.servers import PORT, Bouncer, MigratedDatabase, Postgres, started_bouncer
 
 pytestmark = pytest.mark.server
 
@@ -265,6 +265,35 @@ def test_what_was_acknowledged_is_on_the_server_that_takes_over(
         max(acknowledged) <= position == count
     )  # nothing that was acknowledged is lost, fences have no gaps
     assert add_task(store, "t-after") == position + 1
+    store.close()
+
+
+@pytest.fixture
+def follower_bouncer(postgres_pair: tuple[Postgres, Postgres]) -> Iterator[Bouncer]:
+    """A PgBouncer before the server that follows."""
+    _, follower = postgres_pair
+    with started_bouncer(follower.address) as bouncer:
+        yield bouncer
+
+
+@pytest.mark.requirement("C78", "C95")
+def test_a_pgbouncer_that_met_a_server_before_it_took_over_does_not_keep_sessions_out(
+    postgres_pair: tuple[Postgres, Postgres], follower_bouncer: Bouncer
+) -> None:
+    """PgBouncer goes on telling clients what the server said at first: that it only follows."""
+    primary, follower = postgres_pair
+    migrate(primary.address.url())
+    store = open_store(follower_bouncer.address.url(APP), PROJECT)
+    with pytest.raises(AwayError), store.looking():
+        pass
+    with pytest.raises(AwayError):
+        add_task(store, "t-early")
+
+    primary.stop()
+    follower.promote()
+
+    assert add_task(store, "t-1") == 1
+    assert tasks(store) == ["t-1"]
     store.close()
 
 

@@ -4,7 +4,7 @@ Prepared statements are used only if asked for. The project, the schema and the 
 transaction, for that transaction.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -153,10 +153,7 @@ class Connections:
         Every error of the driver becomes a StorageError.
         """
         with self._reporting(), self._taking() as connection:
-            *others, last = self._render(project, opening, connection)
-            for message in others:
-                connection.execute(message)
-            opened = connection.execute(last)
+            opened = self._begin(connection, self._render(project, opening, connection))
             yield OpenTransaction(connection, opened, self._reporting)
             self._commit(connection)
 
@@ -169,6 +166,16 @@ class Connections:
         """Release the connections; they are closed once no store of this process uses the server."""
         self._pool = None
         self._part()
+
+    def _begin(self, connection: Connection, messages: Sequence[bytes]) -> "psycopg.Cursor[Any]":
+        """Send what opens a transaction; a standby refuses that."""
+        try:
+            *others, last = messages
+            for message in others:
+                connection.execute(message)
+            return connection.execute(last)
+        except errors.FeatureNotSupported as error:
+            raise self._make_error(error, _UNCHANGED, AwayError) from error
 
     def _render(self, project: str, opening: Opening, connection: Connection) -> tuple[bytes, ...]:
         """Render the opening of a transaction; cached, because that takes as long as several statements."""
@@ -306,7 +313,11 @@ def _find_kind(error: psycopg.Error) -> type[StorageError]:
 
 
 def _read_options(url: str) -> dict[str, Any]:
-    """Read a URL, with our defaults for what it leaves open: short timeouts, and a writable server."""
+    """Read a URL, with our defaults for what it leaves open: short timeouts, and a writable server.
+
+    libpq chooses among several servers. Where there is only one, each transaction asks whether it is a standby
+    instead: PgBouncer goes on telling libpq what the server said when PgBouncer first connected to it.
+    """
     try:
         given = conninfo.conninfo_to_dict(url)
     except psycopg.Error:  # its text may quote a password
@@ -320,11 +331,16 @@ def _read_options(url: str) -> dict[str, Any]:
         "keepalives_idle": 10,
         "keepalives_interval": 5,
         "keepalives_count": 3,
-        "target_session_attrs": "read-write",
+        "target_session_attrs": "any" if _has_one_host(given) else "read-write",
         "client_encoding": "utf8",
         "application_name": SCHEMA,
         **given,
     }
+
+
+def _has_one_host(options: Mapping[str, Any]) -> bool:
+    """Return whether the URL names one server; a service file may name more."""
+    return "," not in str(options.get("host") or ",")
 
 
 def _milliseconds(seconds: float) -> str:

@@ -4,7 +4,8 @@
    committed before it, so a change that waited for the row sees everything that came before. To get the row
    it first queues at another row, which never changes: a transaction that waits for a row that others update
    would have to wait again for the new version, behind those that came later.
-2. A reader sees one consistent state, and does not wait.
+2. A reader sees one consistent state, and does not wait. It begins as if it would write, which a standby
+   refuses: what a standby knows may be old.
 3. A heartbeat takes no position, and skips sessions that are being changed at this moment: waiting for
    them could be a deadlock. The row with the project's newest sign is locked last, and its holder waits for
    nothing.
@@ -46,7 +47,7 @@ _CHANGE: Final = Opening(  # 1: the clock is read once the row is locked
     "SELECT extract(epoch FROM clock_timestamp())::float8",
 )
 _LOOK: Final = Opening(  # 2
-    begin="BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+    begin="BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET TRANSACTION READ ONLY",
     then="SELECT extract(epoch FROM clock_timestamp())::float8",
 )
 _BEAT: Final = Opening(  # 3
