@@ -13,12 +13,13 @@ from passdown.core.coordination.members import Member
 from passdown.core.coordination.messages import Message
 from passdown.core.coordination.offers import Offer
 from passdown.core.coordination.tasks import Task
-from passdown.engines.coordination.transactions import LogRow
+from passdown.engines.coordination.transactions import LogRow, Reading
 from passdown.engines.patience import Patience
-from passdown.engines.postgres.connections import Connections, Limits
+from passdown.engines.postgres.connections import Connections, Limits, OpenTransaction
 from passdown.engines.postgres.coordination import _LOOK, PostgresStore, open_store
 from passdown.engines.postgres.pools import Connection, Pools
 from passdown.errors import AwayError, OtherThreadError, StorageError
+from passdown.records import replace
 from tests.stores.servers import Bouncer, MigratedDatabase
 
 pytestmark = pytest.mark.server
@@ -329,6 +330,31 @@ def test_an_error_that_was_caught_within_a_change_does_not_make_it_a_success(sto
         change.add_log(row)
     with pytest.raises(StorageError, match="refused"), store.changing() as change, suppress(StorageError):
         change.add_log(row)
+
+
+def test_what_a_copy_has_is_read_in_one_message(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.changing() as change:
+        change.put_member(MEMBER)
+        change.put_lease(LEASE)
+        change.put_lease(replace(LEASE, kind="task", name="t-4f2"))
+        change.put_task(TASK)
+        change.put_task(replace(TASK, task="t-2", title="Two; 100 %s?", is_held=True))
+
+    def read(reading: Reading) -> list[object]:
+        leases = [*reading.leases("path", ended=True), *reading.leases("task")]
+        return [leases, reading.members(), reading.held_tasks(), reading.ready_tasks(3), reading.heard()]
+
+    with store.looking() as reading:
+        one_by_one = read(reading)
+    with store.looking() as reading:
+        reading.read_ahead(3)
+        monkeypatch.setattr(OpenTransaction, "ask", None)
+        at_once = read(reading)
+
+    assert one_by_one[:4] == [[LEASE, replace(LEASE, kind="task", name="t-4f2")], [MEMBER], [TASK], [TASK]]
+    assert at_once == one_by_one
 
 
 @pytest.mark.usefixtures("inside")

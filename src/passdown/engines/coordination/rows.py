@@ -102,6 +102,9 @@ class RowReading:
     def _find(self, kind: type[R], query: str, *values: object) -> R | None:
         return next(iter(self._all(kind, query, *values)), None)
 
+    def read_ahead(self, ready: int) -> None:
+        """Read nothing yet: in a file, each question is answered at once."""
+
     def position(self) -> int:
         return next((int(row[0]) for row in self._ask("position")), 0)
 

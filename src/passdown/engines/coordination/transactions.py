@@ -48,6 +48,14 @@ class Reading(Protocol):
         """The engine's time; in a change, read after the lock was taken."""
         ...
 
+    def read_ahead(self, ready: int) -> None:
+        """Read what a copy of the project has at once, if each question is a message to a server.
+
+        That is its leases, sessions, silences, held tasks, and that many ready ones; what is asked later is
+        the same.
+        """
+        ...
+
     def position(self) -> int:
         """Return the position of the last change."""
         ...

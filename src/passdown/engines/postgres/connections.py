@@ -94,6 +94,16 @@ class OpenTransaction:
     def ask(self, statement: bytes, values: Sequence[object] = ()) -> list[Any]:
         return self._execute(statement, values).fetchall()
 
+    def ask_all(self, asked: Sequence[tuple[bytes, Sequence[object]]]) -> list[list[Any]]:
+        """Return the rows of several statements, which are sent together, with their values in the text."""
+        text = b"; ".join(statement for statement, _ in asked)
+        with self._reporting(), psycopg.ClientCursor(self._connection) as cursor:
+            cursor.execute(text, [value for _, values in asked for value in values])
+            found = [cursor.fetchall()]
+            while cursor.nextset():
+                found.append(cursor.fetchall())
+            return found
+
     def change(self, statement: bytes, values: Sequence[object] = ()) -> int:
         return self._execute(statement, values).rowcount
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import Any, Final
 
-from passdown.core.coordination.leases import Lifetimes
+from passdown.core.coordination.leases import PATH, TASK, Lifetimes
 from passdown.core.coordination.members import EngineTime
 from passdown.engines.coordination.changes import note_sign
 from passdown.engines.coordination.rows import QUERIES, RowReading, RowTransaction
@@ -59,6 +59,10 @@ _CONFIRM: Final = Opening(  # 4: only a transaction with a lock of its own waits
     begin="BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
     then="SELECT 1 FROM projects WHERE project = {project} FOR KEY SHARE",
 )
+_AND_META: Final = "; SELECT json_object_agg(name, value) FROM meta"
+
+OpeningRows = Sequence[Sequence[Any]]
+"""The first row that each opening statement returned."""
 
 
 def open_store(
@@ -84,15 +88,40 @@ class _NamedStatements:
     def __init__(self, transaction: OpenTransaction, statements: Mapping[str, bytes]) -> None:
         self._transaction = transaction
         self._statements = statements
+        self._known: dict[tuple[object, ...], Sequence[Sequence[Any]]] = {}
 
     def ask(self, query: str, *values: object) -> Sequence[Sequence[Any]]:
-        return self._transaction.ask(self._statements[query], values)
+        known = self._known.get((query, *values))
+        return self._transaction.ask(self._statements[query], values) if known is None else known
+
+    def ask_ahead(self, *asked: tuple[str, *tuple[object, ...]]) -> None:
+        """Ask several questions in one message; only for a transaction that always sees one state."""
+        rows = self._transaction.ask_all([(self._statements[query], values) for query, *values in asked])
+        self._known.update(zip(asked, rows, strict=True))
 
     def change(self, query: str, *values: object) -> int:
         return self._transaction.change(self._statements[query], values)
 
     def change_all(self, query: str, rows: Sequence[Sequence[object]]) -> None:
         self._transaction.change_all(self._statements[query], rows)
+
+
+class _SnapshotReading(RowReading):
+    """A reading in which several questions can be asked in one message."""
+
+    def __init__(self, statements: _NamedStatements, project: str, time: EngineTime) -> None:
+        super().__init__(statements, project, time)
+        self._named = statements
+
+    def read_ahead(self, ready: int) -> None:
+        self._named.ask_ahead(
+            ("leases_stored", self._project, PATH),
+            ("leases", self._project, TASK),
+            ("members", self._project),
+            ("held_tasks", self._project),
+            ("ready_tasks", self._project, ready),
+            ("heard", self._project, self._project),
+        )
 
 
 class PostgresStore:
@@ -117,8 +146,8 @@ class PostgresStore:
 
     @contextmanager
     def changing(self) -> Generator[Transaction, None, None]:
-        with self._open(_CHANGE, "least_writer") as (transaction, named):
-            *_, position, (seconds,) = transaction.first_rows
+        with self._open(_CHANGE, "least_writer") as (rows, named):
+            *_, position, (seconds,) = rows
             if not position:
                 named.change("add_project", self._project)
                 named.change("add_queue", self._project)
@@ -129,12 +158,12 @@ class PostgresStore:
 
     @contextmanager
     def looking(self) -> Generator[Reading, None, None]:
-        with self._open(_LOOK, "least_reader") as (transaction, named):
-            yield RowReading(named, self._project, EngineTime(transaction.first_rows[-1][0]))
+        with self._open(_LOOK, "least_reader") as (rows, named):
+            yield _SnapshotReading(named, self._project, EngineTime(rows[-1][0]))
 
     def beat(self, sessions: Sequence[str], lifetimes: Lifetimes = LIFETIMES) -> None:
-        with self._open(_BEAT, "least_writer") as (transaction, named):
-            now = EngineTime(transaction.first_rows[-1][0])
+        with self._open(_BEAT, "least_writer") as (rows, named):
+            now = EngineTime(rows[-1][0])
             if named.change("beat_all", now.seconds, self._project, list(sessions), self._project):
                 note_sign(RowTransaction(named, self._project, now, 0), lifetimes)
 
@@ -163,32 +192,33 @@ class PostgresStore:
     @contextmanager
     def _open(
         self, opening: Opening, least: str
-    ) -> Generator[tuple[OpenTransaction, _NamedStatements], None, None]:
+    ) -> Generator[tuple[OpeningRows, _NamedStatements], None, None]:
         """Open a transaction; the first one finds out whether this version may use the tables, and how.
 
-        Where rows are distributed, the first one saw none, because other servers did not know the project.
+        It asks that in its opening message. Where rows are distributed, it saw none, because other servers
+        did not know the project.
         """
         if get_ident() != self._thread:
             message = f"PostgreSQL ({self.place}) was opened in another thread"
             raise OtherThreadError(message, hint="Open the project once in each thread.")
         with ExitStack() as stack:
-            transaction, named = self._enter(stack, opening)
             if not self._is_checked:
-                self._check(least, named)
-                if self._is_distributed:
-                    stack.close()
-                    transaction, named = self._enter(stack, opening)
-            yield transaction, named
+                (*rows, (meta,)), named = self._enter(stack, opening._replace(then=opening.then + _AND_META))
+                self._check(least, meta)
+                if not self._is_distributed:
+                    yield rows, named
+                    return
+                stack.close()
+            yield self._enter(stack, opening)
 
-    def _enter(self, stack: ExitStack, opening: Opening) -> tuple[OpenTransaction, _NamedStatements]:
+    def _enter(self, stack: ExitStack, opening: Opening) -> tuple[OpeningRows, _NamedStatements]:
         opening = opening._replace(is_distributed=self._is_distributed)
         transaction = stack.enter_context(self._connections.open(self._project, opening))
-        return transaction, _NamedStatements(transaction, self._statements)
+        return transaction.first_rows, _NamedStatements(transaction, self._statements)
 
-    def _check(self, least: str, named: _NamedStatements) -> None:
+    def _check(self, least: str, meta: Mapping[str, int]) -> None:
         """Raise an error if this version may not use the tables."""
         known = len(find_migrations())
-        meta = {str(name): int(value) for name, value in named.ask("meta")}
         if meta["version"] < known:
             message = f"the database has schema {meta['version']}, but this Passdown needs schema {known}"
             raise StorageError(f"PostgreSQL ({self.place}): {message}.", hint=MIGRATE)

@@ -135,6 +135,8 @@ class CopyingStore(StoreWrapper):
     def looking(self) -> Generator[Reading, None, None]:
         read: ReadReservations | None = None
         with self._store.looking() as reading:
+            if not self._is_copied:
+                reading.read_ahead(MOST_READY)
             yield reading
             if not self._is_copied:
                 read = _read(reading)

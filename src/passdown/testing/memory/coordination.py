@@ -66,6 +66,9 @@ class MemoryTransaction:
 
     # --- reading ------------------------------------------------------------------------------
 
+    def read_ahead(self, ready: int) -> None:
+        """Read nothing yet: all rows are here."""
+
     def position(self) -> int:
         """Return the position of the last change."""
         return self._rows.position
