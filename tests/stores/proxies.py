@@ -19,6 +19,9 @@ class Proxy:
     every look at a server begins, is none.
     """
 
+    delay: float = 0.0
+    """How many seconds later the server gets each message."""
+
     def __init__(self, socket_file: Path) -> None:
         """Name the socket of the server; a port of this machine leads to it."""
         self._target = str(socket_file)
@@ -107,6 +110,8 @@ class Proxy:
                 is_silent = self.silent_from is not None and self.messages >= self.silent_from
             if is_silent and not self.swallows_answer:
                 let_go.wait()
+                return
+            if self.delay and let_go.wait(self.delay):
                 return
             server.sendall(message)
             if is_silent:

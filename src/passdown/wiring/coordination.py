@@ -131,6 +131,17 @@ def distribute_server(url: str) -> None:
     distribute(url)
 
 
+def measure_server(url: str, settings: "Settings") -> float:
+    """Return the seconds of a round trip to a server, over the connection that the project has open."""
+    from passdown.engines.postgres.connections import Connections
+
+    connections = Connections(url, patience=Patience(settings.coordination.wait_seconds))
+    try:
+        return connections.measure()
+    finally:
+        connections.close()
+
+
 def _open_postgres(
     url: str, settings: "Settings", copy: "ReservationCopy", away: EngineAway, file: EngineFile
 ) -> "Coordination":

@@ -20,7 +20,7 @@ from passdown.services.project.installs import InstallTarget
 from passdown.services.workspace.workspaces import Workspace
 from passdown.settings import Settings
 from passdown.wiring.caches import CachePlace, cache_folders, open_cached, open_memory_index
-from passdown.wiring.coordination import examine_file
+from passdown.wiring.coordination import examine_file, measure_server
 from passdown.wiring.imports import open_import
 from passdown.wiring.installs import OwnProgram, list_sandbox_targets
 from passdown.wiring.projects import find_coordination_url, find_user_file, open_hosts
@@ -53,6 +53,7 @@ def open_examination(
         found += archive.find_leftovers(history, is_gone, roots=roots)
         return [os.path.relpath(path, root).replace(os.sep, "/") for path in found]
 
+    no_server, round_trip = _examine_server(workspace, variables)
     lost, restored = examine_file(LocalWorkspace(root, settings, outside).engine_file, settings)
     return Examination(
         workspace=workspace,
@@ -63,7 +64,8 @@ def open_examination(
         cache=examine_cache(workspace),
         warnings=warnings,
         refused=refused,
-        no_server=_find_trouble(workspace, variables),
+        no_server=no_server,
+        round_trip=round_trip,
         lost=lost,
         restored=restored,
         user_file=str(find_user_file(variables, sys.platform) or ""),
@@ -91,16 +93,17 @@ def _open_past(workspace: Workspace) -> ImportScope | None:
         return None
 
 
-def _find_trouble(workspace: Workspace, variables: Mapping[str, str]) -> PassdownError | None:
-    """Return why sessions cannot coordinate through the configured server, if there is one (C159)."""
+def _examine_server(workspace: Workspace, variables: Mapping[str, str]) -> tuple[PassdownError | None, float]:
+    """Return why sessions cannot coordinate through the configured server, and its round trip (C159)."""
     try:
-        if find_coordination_url(workspace.settings, variables):
+        if url := find_coordination_url(workspace.settings, variables):
             workspace.open_engine().members.members()
+            return None, measure_server(url, workspace.settings)
     except AwayError as found:
-        return AwayError(found.message, hint=_CHECK_SERVER)
+        return AwayError(found.message, hint=_CHECK_SERVER), 0.0
     except PassdownError as found:
-        return found
-    return None
+        return found, 0.0
+    return None, 0.0
 
 
 def examine_cache(workspace: Workspace, mounts: str = "") -> CacheHealth:

@@ -23,6 +23,7 @@ from passdown.engines.system import SystemClock
 from passdown.errors import CacheError
 from passdown.services.sessions.journals import append_fact, read_account
 from passdown.settings import Settings
+from passdown.wiring import health
 from passdown.wiring.health import examine_cache
 from tests.answers.setup_answers import COST, DOCTOR
 from tests.support.claude_lines import ClaudeTranscript
@@ -464,6 +465,16 @@ def test_a_server_that_does_not_answer(command: Caller, monkeypatch: pytest.Monk
     told = " ".join(done.out.split())
     assert (done.code, "server: cannot reach the coordination server (127.0.0.1:9)" in told) == (1, True)
     assert "check that the server runs, that its address" in told
+
+
+def test_a_server_that_answers_late(command: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert command("init", "--yes").code == 0
+    monkeypatch.setattr(health, "_examine_server", lambda *_: (None, 0.05))
+
+    done = command("doctor")
+
+    told = " ".join(done.out.split())
+    assert (done.code, "server: the coordination server takes 50 ms to answer a message" in told) == (0, True)
 
 
 def test_a_session_that_never_ended(command: Caller, project: Project, clock: Clock) -> None:

@@ -30,6 +30,15 @@ def test_a_clock_is_behind_when_more_than_five_minutes_are_missing(
     assert findings.judge_clock(NOON, None) is None
 
 
+def test_a_server_is_slow_from_20_ms_on() -> None:
+    assert findings.judge_round_trip(0.0) is None
+    assert findings.judge_round_trip(0.0199) is None
+    found = findings.judge_round_trip(0.02)
+    assert found is not None
+    said = "takes 20 ms to answer a message, so a claim, which sends about 40, waits 0.8 s"
+    assert (said in found.what, found.severity) == (True, Severity.WARNING)
+
+
 @pytest.mark.requirement("C48")
 def test_a_folder_for_each_day_is_proposed_above_5000_files() -> None:
     assert findings.judge_layout("events", 5000) is None

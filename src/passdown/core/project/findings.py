@@ -19,6 +19,17 @@ SKEW: Final = timedelta(minutes=5)
 MANY_FILES: Final = 5_000
 """The number of live events above which one folder per day is suggested (C48)."""
 
+SLOW_TRIP: Final = 0.02
+"""The seconds of a round trip to the coordination server from which on it is reported.
+
+A server in the same region answers in 1 to 5 ms. From here on a claim waits longer for messages than for
+everything else.
+"""
+CLAIM_TRIPS: Final = 40
+"""How many messages a claim sends to a server one after the other; a session's first sends 15 more."""
+CONNECT_TRIPS: Final = 9
+"""How many of them connect, where the server asks for TLS and a password; PgBouncer answers these itself."""
+
 _NAMED: Final = 3
 _LISTED: Final = 10
 _LONGEST: Final = 200
@@ -100,6 +111,21 @@ def odd_settings(warning: str, severity: Severity = Severity.WARNING) -> Finding
 def no_server(trouble: str, hint: str, file: str) -> Finding:
     """Sessions cannot coordinate, because no server is named; the user names it in `file`."""
     return Finding(code=FindingKind.SERVER, what=trouble, hint=hint, where=file)
+
+
+def judge_round_trip(seconds: float) -> Finding | None:
+    """Return a finding if the messages of a command to the server take longer than its work."""
+    if seconds < SLOW_TRIP:
+        return None
+    what = (
+        f"the coordination server takes {seconds * 1000:.0f} ms to answer a message, so a claim, which sends "
+        f"about {CLAIM_TRIPS}, waits {seconds * CLAIM_TRIPS:.1f} s"
+    )
+    hint = (
+        "use a server nearer to the agents; PgBouncer on their machine saves the messages that connect, "
+        f"up to {CONNECT_TRIPS} for each command"
+    )
+    return Finding(code=FindingKind.SERVER, what=what, hint=hint, severity=Severity.WARNING)
 
 
 def lost_coordination(lost: str) -> Finding:

@@ -18,6 +18,7 @@ from psycopg.pq import TransactionStatus
 from passdown.engines.patience import Patience
 from passdown.engines.postgres.pools import MARGIN, POOLS, Connection, DeadlineError, Pool, Pools
 from passdown.engines.postgres.statements import split_script
+from passdown.engines.system import SystemClock
 from passdown.errors import AwayError, BrokenError, StorageError, UnansweredError, UsageError
 
 T = TypeVar("T")
@@ -28,6 +29,7 @@ MIGRATE: Final = "Run `passdown team migrate` with the role that owns the tables
 
 _PREPARE_AFTER: Final = 5
 _CONNECT_SECONDS: Final = 5
+_MEASUREMENTS: Final = 5
 _MOST_OPENINGS: Final = 1_000
 """How many rendered openings are cached; each project has a few."""
 _UNCHANGED: Final = "Nothing was changed. Try again later."
@@ -166,6 +168,19 @@ class Connections:
             opened = self._begin(connection, self._render(project, opening, connection))
             yield OpenTransaction(connection, opened, self._reporting)
             self._commit(connection)
+
+    def measure(self) -> float:
+        """Return how many seconds the server takes to answer a statement that does nothing.
+
+        This is the least of a few times: on a busy machine some answers are late, but hardly all.
+        """
+        clock, times = SystemClock(), []
+        with self._reporting(), self._taking() as connection:
+            for _ in range(_MEASUREMENTS):
+                began = clock.monotonic()
+                connection.execute(b"SELECT 1")
+                times.append(clock.monotonic() - began)
+        return min(times)
 
     def restart(self) -> None:
         """Reset the time that may be spent waiting for the server."""
@@ -325,8 +340,8 @@ def _find_kind(error: psycopg.Error) -> type[StorageError]:
 def _read_options(url: str) -> dict[str, Any]:
     """Read a URL, with our defaults for what it leaves open: short timeouts, and a writable server.
 
-    libpq chooses among several servers. Where there is only one, each transaction asks whether it is a standby
-    instead: PgBouncer goes on telling libpq what the server said when PgBouncer first connected to it.
+    libpq chooses among several servers. Where there is only one, a standby refuses each transaction instead:
+    PgBouncer goes on telling libpq what the server said when PgBouncer first connected to it.
     """
     try:
         given = conninfo.conninfo_to_dict(url)

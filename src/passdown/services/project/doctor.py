@@ -69,6 +69,7 @@ class Examination:
     warnings: Annotated[tuple[str, ...], "Problems of the settings."] = ()
     refused: Annotated[str, "Why the settings could not be read; the defaults are used then."] = ""
     no_server: Annotated[PassdownError | None, "Why the coordination server cannot be used."] = None
+    round_trip: Annotated[float, "The seconds in which the server answers; 0 without one."] = 0.0
     lost: Annotated[str, "Why the coordination file counts as lost."] = ""
     restored: Annotated[Sequence[str], "When the coordination file was restored, and from what."] = ()
     user_file: Annotated[str, "The user's settings file, by its full path."] = ""
@@ -126,6 +127,8 @@ def _find_settings(examination: Examination) -> Iterator[Finding]:
     if examination.no_server is not None:
         found = examination.no_server
         yield findings.no_server(found.message, found.hint, examination.user_file)
+    if slow := findings.judge_round_trip(examination.round_trip):
+        yield slow
     if examination.lost:
         yield findings.lost_coordination(examination.lost)
     yield from (findings.restored_coordination(told) for told in examination.restored)
