@@ -26,7 +26,7 @@ A server in the same region answers in 1 to 5 ms. From here on a claim waits lon
 everything else.
 """
 CLAIM_TRIPS: Final = 40
-"""How many messages a claim sends to a server one after the other; a session's first sends 15 more."""
+"""How many messages a claim sends to a server one after the other; a session's first sends 17 more."""
 CONNECT_TRIPS: Final = 9
 """How many of them connect, where the server asks for TLS and a password; PgBouncer answers these itself."""
 
