@@ -42,6 +42,8 @@ SERVER: Final = "postgresql:"
 UNKNOWN: Final = ""
 """The answer of a call that nobody was told the outcome of."""
 _TRIES: Final = 6_000
+_REST: Final = 0.1
+"""Seconds until a call is made again."""
 _PATIENCE: Final = 60.0
 """Seconds to wait for others: more than by default, because a busy machine is no fault of the engine."""
 _NUMBER: Final = struct.Struct("d")
@@ -204,7 +206,7 @@ class Caller:
             except StorageError as error:
                 failed = f"{StorageError.__name__}: {error.message}"
                 if self._repeats:
-                    pause(0.01)
+                    pause(_REST)
             else:
                 return type(outcome).__name__, outcome
             finally:
