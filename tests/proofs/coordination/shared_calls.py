@@ -42,7 +42,7 @@ SERVER: Final = "postgresql:"
 UNKNOWN: Final = ""
 """The answer of a call that nobody was told the outcome of."""
 _TRIES: Final = 6_000
-_REST: Final = 0.1
+_REST: Final = 0.5
 """Seconds until a call is made again."""
 _PATIENCE: Final = 60.0
 """Seconds to wait for others: more than by default, because a busy machine is no fault of the engine."""
