@@ -14,7 +14,9 @@ from tests.support.commands import environment
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 RUN: Final = ROOT / ".ci" / "run"
-STEPS: Final = dict(re.findall(r'^step "([^"]+)" (.+)$', RUN.read_text(encoding="utf-8"), re.MULTILINE))
+STEPS: Final = dict(
+    re.findall(r'^step(?:_in_time)? "([^"]+)" (.+)$', RUN.read_text(encoding="utf-8"), re.MULTILINE)
+)
 SCRIPTS: Final = {name: command for name, command in STEPS.items() if "/" in command.split()[0]}
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
@@ -80,6 +82,17 @@ def test_a_step_whose_script_is_missing_fails(copy: Path, name: str) -> None:
 
     assert ended.code == 127
     assert f'ci: FAILED in step "{name}"' in ended.out
+
+
+def test_a_slow_machine_leaves_what_the_nightly_run_has_too(copy: Path) -> None:
+    """`SECONDS` is what bash counts up."""
+    quick = run_part(copy, 'SECONDS=60; step_in_time "extra" echo done-it')
+    slow = run_part(copy, 'SECONDS=$((LATE + 1)); step_in_time "extra" echo done-it')
+
+    assert "\n== extra\ndone-it\n" in quick.out
+    assert "done-it" not in slow.out
+    assert re.search(r"\n== extra\nleft to .ci/nightly: \d+ s have passed\n", slow.out)
+    assert quick.code == slow.code == 0
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
