@@ -248,7 +248,8 @@ class Patroni:
         """Wait until something holds; return for how long that was."""
         began = time.monotonic()
         while not is_over():
-            assert time.monotonic() - began < _PATIENCE, f"it never came to it that {what}: {self.tell()}"
+            is_late = time.monotonic() - began > _PATIENCE
+            assert not is_late, f"it never came to it that {what}: {self.tell()}"
             Event().wait(_GLANCE)
         return time.monotonic() - began
 
