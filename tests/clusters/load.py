@@ -104,13 +104,14 @@ class Load:
         """Return whether a call that began after the last fault was granted something."""
         return any(call.granted and call.began > self._faults[-1] for call in read_calls(self._pool.lines))
 
-    def finish(self) -> Found:
-        """Let them work until nothing is left, and check all that they were told."""
+    def finish(self, repair: Callable[[], object]) -> Found:
+        """Let them work until nothing is left; check all that they were told once the server is repaired."""
         while self._pool.read():
             continue
         seconds = time.monotonic() - self._began
         calls = read_calls(self._pool.lines)
         wrong = [f"ended with {code}" for code in self._pool.end() if code]
+        repair()
         with self._place.open(self.work.name):
             wrong += self._check(calls)
         granted = sorted(call.ended for call in calls if call.granted)
@@ -179,12 +180,16 @@ def _find_quiet(granted: Sequence[float], fault: float) -> float:
     return max((late - early for early, late in pairwise(granted) if late > fault), default=0.0)
 
 
-def run_load(work: Work, disturb: Callable[[Load], None] = lambda _: None) -> Found:
-    """Let the processes work while something is done to the server."""
+def run_load(
+    work: Work,
+    disturb: Callable[[Load], None] = lambda _: None,
+    repair: Callable[[], object] = lambda: None,
+) -> Found:
+    """Let the processes work while something is done to the server, which is repaired when they are done."""
     load = Load(work)
     try:
         disturb(load)
-        return load.finish()
+        return load.finish(repair)
     except BaseException:
         load.abandon()
         raise

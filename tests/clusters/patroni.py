@@ -5,6 +5,7 @@ reach the servers by all their addresses, or by a PgBouncer that Patroni leads t
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -37,6 +38,9 @@ TTL: Final = 20
 MEMBERS: Final = 3
 _HOST: Final = "127.0.0.1"
 _BINARIES: Final = Path("/usr/lib/postgresql/15/bin")
+PROGRAMS: Final = Path(os.environ.get("PASSDOWN_PATRONI", "/usr/bin"))
+"""Where Patroni is. Before 3.0.3 a primary that stood still takes the lock back from the next one, whose
+grants are lost then (github.com/patroni/patroni/pull/2689). Debian 12 has 3.0.2."""
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _GLANCE: Final = 0.3
 _PATIENCE: Final = 240.0
@@ -105,7 +109,7 @@ class Node:
                 [sys.executable, "-m", "tests.clusters.gate", *routes], cwd=_ROOT, start_new_session=True
             )
         log = self._folder / f"{self.name}.log"
-        self._patroni = start_as_nobody(log, "/usr/bin/patroni", str(self._settings))
+        self._patroni = start_as_nobody(log, str(PROGRAMS / "patroni"), str(self._settings))
 
     def kill(self) -> None:
         """Let the power fail."""
@@ -242,7 +246,7 @@ class Patroni:
     def switch_over(self) -> None:
         """Let a standby take over, as an administrator would."""
         settings = self._folder / f"{self.nodes[0].name}.json"
-        as_nobody("/usr/bin/patronictl", "-c", str(settings), "switchover", "--force")
+        as_nobody(str(PROGRAMS / "patronictl"), "-c", str(settings), "switchover", "--force")
 
     def wait(self, is_over: Callable[[], bool], what: str) -> float:
         """Wait until something holds; return for how long that was."""
@@ -252,6 +256,10 @@ class Patroni:
             assert not is_late, f"it never came to it that {what}: {self.tell()}"
             Event().wait(_GLANCE)
         return time.monotonic() - began
+
+    def tell_version(self) -> str:
+        """Return which Patroni it is."""
+        return as_nobody(str(PROGRAMS / "patroni"), "--version").strip()
 
     def tell(self) -> str:
         """Return the last lines of the logs."""

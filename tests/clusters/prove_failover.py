@@ -3,8 +3,9 @@
     python -m tests.clusters.prove_failover [--rounds N] [--fault NAME]… [--json FILE]
 
 In each round processes claim and close while the cluster suffers a fault; they reach it in turn by all its
-addresses and by PgBouncer. The figures say for how long nothing was granted, and how long one call took at
-most until it was answered or given up.
+addresses and by PgBouncer. What they were told is compared with what the cluster has when it is whole again.
+The figures say for how long nothing was granted, and how long one call took at most until it was answered or
+given up. PASSDOWN_PATRONI names the folder of Patroni's programs, if it is not that of the system.
 """
 
 import argparse
@@ -94,7 +95,7 @@ _REST: Final = 0.4
 
 
 def make_round(cluster: Patroni, fault: str, number: int) -> Round:
-    """Let processes work, break something, and look at what they were told."""
+    """Let processes work, break something, repair it, and compare what they were told with what is left."""
     work = Work(
         cluster.url(is_bounced=number % 2 == 1),
         projects=4,
@@ -103,17 +104,18 @@ def make_round(cluster: Patroni, fault: str, number: int) -> Round:
         pace=_REST,
     )
     repairs: list[Callable[[], None]] = []
+    whole = [0.0]
 
     def disturb(load: Load) -> None:
         load.wait(0.1)
         repairs.append(FAULTS[fault](cluster, load))
 
-    try:
-        found = run_load(work, disturb)
-    finally:
-        for repair in repairs:
-            repair()
-    return Round(fault, found, cluster.wait(cluster.is_whole, "the cluster is whole again"))
+    def repair() -> None:
+        for one in repairs:
+            one()
+        whole.append(cluster.wait(cluster.is_whole, "the cluster is whole again"))
+
+    return Round(fault, run_load(work, disturb, repair), whole[-1])
 
 
 def judge(made: Round) -> list[str]:
@@ -145,6 +147,7 @@ def main(arguments: Sequence[str]) -> int:
     made: list[Round] = []
     say = partial(print, flush=True)
     with started_patroni() as cluster:
+        say(cluster.tell_version())
         migrate(cluster.url("postgres"))
         for number in range(options.rounds):
             for fault in options.fault or FAULTS:
