@@ -54,6 +54,11 @@ def kept(store: PostgresStore) -> list[Connection]:
     return [*pool._kept] if pool else []
 
 
+def make_own(url: str, name: str) -> str:
+    """Return a URL of the same server whose connections no other test uses."""
+    return f"{url}{'&' if '?' in url else '?'}application_name={name}"
+
+
 class GivenUpError(Exception):
     """Ends a transaction."""
 
@@ -395,8 +400,7 @@ def test_one_connection_keeps_nothing_of_a_transaction(store: PostgresStore) -> 
 def test_stores_of_one_process_share_connections_until_the_last_one_is_closed(
     database: MigratedDatabase, project: str
 ) -> None:
-    url = database.url()
-    own = f"{url}{'&' if '?' in url else '?'}application_name={project}"  # other tests may hold connections
+    own = make_own(database.url(), project)
     first, second = (open_store(own, f"{project}-{number}") for number in (1, 2))
     for store in (first, second):
         with store.changing():
@@ -418,7 +422,7 @@ def test_stores_of_one_process_share_connections_until_the_last_one_is_closed(
 def test_a_store_that_nobody_holds_uses_its_connections_no_longer(
     database: MigratedDatabase, project: str
 ) -> None:
-    store = open_store(database.url(), project)
+    store = open_store(make_own(database.url(), project), project)
     with store.changing():
         pass
     (connection,) = kept(store)
