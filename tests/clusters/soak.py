@@ -42,7 +42,7 @@ KEPT: Final = 600.0
 """How many seconds the log and what ended are kept."""
 LIFE: Final = 20
 """How many things a session does before it ends and another begins."""
-REST: Final = 0.2
+REST: Final = 0.5
 """How many seconds a process rests after each thing that one of its sessions did."""
 CLOSED: Final = 0.2
 """How many of the tasks that are claimed are closed; the others are given back."""
