@@ -1,11 +1,12 @@
 """Lets sessions work on one server for an hour, and looks whether anything grows.
 
-    python -m tests.clusters.soak [--minutes 60] [--json FILE]
+    python -m tests.clusters.soak [--minutes 60] [--kept 600] [--json FILE]
 
 500 sessions in 50 projects claim and close, reserve and release, and write to each other; sessions end and
 others begin, and every half minute the process of some of them is killed. The log and what ended are kept
-for ten minutes instead of days, so that they are as large as they get after a third of the hour. Memory,
-sizes of tables and dead rows of the last third are compared with those of the second.
+for ten minutes instead of days, so that they are as large as they get after a third of the hour; shorter runs
+keep them for less. Memory, sizes of tables and dead rows of the last third are compared with those of the
+second.
 """
 
 import argparse
@@ -75,24 +76,25 @@ class Sample(NamedTuple):
 # --- processes --------------------------------------------------------------------------------------
 
 
-def keep_less() -> None:
-    """Keep for ten minutes what is otherwise kept for days."""
+def keep_less(seconds: float) -> None:
+    """Keep for minutes what is otherwise kept for days."""
     for module, names in (
         (retention, ("KEPT", "REMEMBERED", "KEPT_ENDED")),
         (changes, ("KEPT_ENDED",)),
         (messages, ("READ_KEPT",)),
     ):
         for name in names:
-            setattr(module, name, KEPT)
+            setattr(module, name, seconds)
 
 
 class Session:
     """One session, which does one thing after the other."""
 
     def __init__(self, on: Coordinator, name: str) -> None:
-        """Take part."""
+        """Take part, and remove old messages, as a session that starts does."""
         self._on, self._name, self.age = on, name, 0
         on.members.join(make_op(), Member(session=name, agent=name))
+        on.messages.expire(make_op())
 
     def act(self, numbers: random.Random) -> None:
         """Do something."""
@@ -136,9 +138,9 @@ class Session:
         self._on.members.beat([self._name])
 
 
-def work(address: str, number: int, report: int) -> None:
+def work(address: str, number: int, report: int, kept: float) -> None:
     """Let sessions of several projects work until the process is killed."""
-    keep_less()
+    keep_less(kept)
     numbers = random.Random()
     place = SharedPlace(address, SharedClock())
     with ExitStack() as stack:
@@ -165,9 +167,9 @@ def _begin(numbers: random.Random, opened: Sequence[Coordinator]) -> Session:
 class Crowd:
     """The processes."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, kept: float) -> None:
         """Start them."""
-        self._address = address
+        self._address, self._kept = address, kept
         self._reports, self._theirs = os.pipe()
         os.set_blocking(self._reports, False)
         self._processes = [self._start(number) for number in range(PROCESSES)]
@@ -201,7 +203,7 @@ class Crowd:
         if child:
             return child
         try:
-            work(self._address, number, self._theirs)
+            work(self._address, number, self._theirs, self._kept)
         finally:
             os._exit(70)
 
@@ -214,9 +216,9 @@ def _read_memory(process: int) -> int:
 # --- what is seen -----------------------------------------------------------------------------------
 
 
-def watch(server: Postgres, minutes: float, say: Callable[[str], object]) -> Iterator[Sample]:
+def watch(server: Postgres, minutes: float, kept: float, say: Callable[[str], object]) -> Iterator[Sample]:
     """Let the crowd work, and yield what is seen every minute."""
-    crowd = Crowd(server.address.url(APP))
+    crowd = Crowd(server.address.url(APP), kept)
     began = killed = time.monotonic()
     try:
         for minute in range(1, int(minutes) + 1):
@@ -268,15 +270,16 @@ def _sum_others(sample: Sample) -> int:
     return sum(sample.sizes.values()) - sample.sizes[RECORDS]
 
 
-def _grow_log(sample: Sample) -> float:
+def _grow_log(sample: Sample, kept: float) -> float:
     """Return how many bytes the log grows in an hour: what it has is what was written while rows are kept."""
-    return sample.sizes["log"] * 3_600.0 / min(KEPT, 60.0 * sample.minute)
+    return sample.sizes["log"] * 3_600.0 / min(kept, 60.0 * sample.minute)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Let them work, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--kept", type=float, default=KEPT)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     with started_postgres() as server:
@@ -284,7 +287,7 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.write("not run: PostgreSQL is not installed\n")
             return 0
         migrate(server.address.url())
-        samples = [*watch(server, options.minutes, sys.stderr.write)]
+        samples = [*watch(server, options.minutes, options.kept, sys.stderr.write)]
     if options.json:
         options.json.write_text(json.dumps([one._asdict() for one in samples], indent=1), encoding="utf-8")
     is_flat = True
@@ -295,7 +298,9 @@ def main(arguments: Sequence[str]) -> int:
     first, last = samples[0], samples[-1]
     grown, rows = (getattr(last, kind)[RECORDS] - getattr(first, kind)[RECORDS] for kind in ("sizes", "rows"))
     sys.stdout.write(f"tasks: {rows:,} more rows, {grown / 1e6:.1f} MB more, because they are kept\n")
-    sys.stdout.write(f"log: {_grow_log(last) / 1e6:.1f} MB an hour, which is kept for two days\n")
+    sys.stdout.write(
+        f"log: {_grow_log(last, options.kept) / 1e6:.1f} MB an hour, which is kept for two days\n"
+    )
     sys.stdout.write(f"{last.done:,} things done, {last.done / seconds:.1f} a second\n")
     return 0 if is_flat else 1
 
