@@ -174,7 +174,8 @@ class Connections:
 
         This is the least of a few times: on a busy machine some answers are late, but hardly all.
         """
-        clock, times = SystemClock(), []
+        clock = SystemClock()
+        times: list[float] = []
         with self._reporting(), self._taking() as connection:
             for _ in range(_MEASUREMENTS):
                 began = clock.monotonic()
@@ -317,7 +318,7 @@ class Connections:
 
 
 def _read_rows(opened: "psycopg.Cursor[Any]") -> Sequence[Sequence[Any]]:
-    rows = []
+    rows: list[Sequence[Any]] = []
     has_more: bool | None = True
     while has_more:
         rows.append((opened.fetchone() if opened.description else None) or ())

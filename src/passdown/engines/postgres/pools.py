@@ -37,7 +37,8 @@ class Connection(psycopg.Connection[Any]):
 
     def note_warnings(self) -> None:
         """Begin to note what the server warns about beside its answers."""
-        self.warnings = noted = []
+        noted: list[str] = []
+        self.warnings = noted
 
         def note(told: psycopg.errors.Diagnostic) -> None:
             if told.severity_nonlocalized == "WARNING":
