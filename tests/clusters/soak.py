@@ -32,7 +32,7 @@ from passdown.engines.coordination import changes, messages, retention
 from passdown.engines.coordination.coordinator import Coordinator
 from passdown.engines.postgres.migrate import migrate
 from passdown.engines.system import pause
-from passdown.errors import StorageError
+from passdown.errors import StorageError, UsageError
 from tests.proofs.coordination.shared_calls import SharedClock, SharedPlace, make_op
 from tests.stores.servers import ADMIN, APP, Postgres, started_postgres
 
@@ -96,16 +96,18 @@ class Session:
         on.members.join(make_op(), Member(session=name, agent=name))
         on.messages.expire(make_op())
 
-    def act(self, numbers: random.Random) -> None:
-        """Do something."""
+    def act(self, numbers: random.Random) -> bool:
+        """Do something; return whether it goes on. One that was silent for long counts as ended."""
         self.age += 1
-        numbers.choice((self._work, self._work, self._reserve, self._reserve, self._write, self._beat))(
-            numbers
-        )
-
-    def end(self) -> None:
-        """Leave."""
+        acts = (self._work, self._work, self._reserve, self._reserve, self._write, self._beat)
+        try:
+            numbers.choice(acts)(numbers)
+        except UsageError:
+            return False
+        if self.age < LIFE:
+            return True
         self._on.members.leave(make_op(), self._name)
+        return False
 
     def _work(self, numbers: random.Random) -> None:
         claimed = self._on.tasks.claim(make_op(), self._name, [])
@@ -152,9 +154,7 @@ def work(address: str, number: int, report: int, kept: float) -> None:
             place_of = numbers.randrange(len(sessions))
             session = sessions[place_of]
             with suppress(StorageError):
-                session.act(numbers)
-                if session.age >= LIFE:
-                    session.end()
+                if not session.act(numbers):
                     sessions[place_of] = _begin(numbers, opened)
             os.write(report, b".")
             pause(REST)
