@@ -20,7 +20,7 @@ from tests.stores.row_years import (
 )
 from tests.stores.servers import MigratedDatabase
 
-SESSIONS: Final = proof_count(fast=400, ci=2_000, long=18_000)
+SESSIONS: Final = proof_count(fast=400, ci=1_000, long=18_000)
 _MEASURED: Final = (SETTLED, 120, 240, DAYS)
 
 
