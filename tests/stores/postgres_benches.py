@@ -33,7 +33,7 @@ class PostgresBench(CoordinationBench):
         self._url = reached.url()
         self._project = project
         self._opened: list[PostgresStore] = []
-        self._admin = psycopg.connect(database.url(ADMIN), autocommit=True)
+        self._admin = psycopg.connect(database.url(ADMIN), autocommit=True, prepare_threshold=None)
 
     def connect(self) -> Coordination:
         """Connect once more."""
