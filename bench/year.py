@@ -22,6 +22,7 @@ from bench.start_up import make_environment
 from bench.year_clones import OWN, git, make_clone, remove
 from bench.year_days import Year
 from passdown import layout
+from passdown.engines.files.ended_journals import LEARNED
 from passdown.engines.process import SystemProcesses
 from passdown.records import record
 
@@ -78,6 +79,8 @@ class Clone:
         self.made = time.perf_counter() - start
         self.rebuilt, self.memory = run_measured([self._passdown, "brief"], self.root, self.environment)
         self.call("search", _SEARCHED)
+        for _ in range(year.agents * year.days // LEARNED):  # as the sessions of all days did
+            self.call("brief")
         self._share()
         self.sessions = Sessions(folder, self.root, programs)
 
