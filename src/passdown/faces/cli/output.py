@@ -150,6 +150,14 @@ def agrees(question: str, *, usual: bool) -> bool:
         raise
 
 
+def is_agreed(question: str, *, usual: bool, yes: bool, as_json: bool) -> bool:
+    """Return whether the user agrees: with --yes, or by an answer.
+
+    With --json the user has not seen what is planned, so only --yes can confirm.
+    """
+    return yes or (not as_json and has_person() and agrees(question, usual=usual))
+
+
 def note_unwritten() -> None:
     """Report that nothing was written; without a terminal, point to --yes."""
     note("nothing was written")

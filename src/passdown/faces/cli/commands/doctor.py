@@ -90,9 +90,7 @@ def _mend(
     """Fix what is safe to fix, if the user agrees."""
     count = answer.result.fixable
     question = f"Fix {'this' if count == 1 else f'these {count}'}?"
-    # With --json the user has not seen the findings yet, so only --yes can confirm.
-    is_asked = not (yes or as_json) and output.has_person()
-    if yes or (is_asked and output.agrees(question, usual=False)):
+    if output.is_agreed(question, usual=False, yes=yes, as_json=as_json):
         answer = call_bare(doctor.mend, answer.result)
     if not as_json:
         _say_mended(answer.result)

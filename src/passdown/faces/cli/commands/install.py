@@ -123,8 +123,7 @@ def _carry_out(answer: Answered[installs.InstallResult], *, yes: bool, as_json: 
         return _say_nothing(planned, as_json=as_json)
     if not as_json:
         _show(planned)
-    is_asked = not (yes or as_json) and output.has_person()
-    is_agreed = yes or (is_asked and output.agrees("Proceed?", usual=not planned.local))
+    is_agreed = output.is_agreed("Proceed?", usual=not planned.local, yes=yes, as_json=as_json)
     if is_agreed:
         act = installs.install if planned.is_install else installs.uninstall
         answer = call_bare(act, planned, is_anywhere=True)

@@ -36,11 +36,14 @@ def init(*, yes: bool, new_key: bool, as_json: bool) -> int:
         return 0
     if not as_json:
         say_difference(plan.difference)
-    is_asked = not (yes or as_json) and output.has_person()
-    if yes or (is_asked and click.confirm("Write this?", default=True, err=True)):
+    if output.is_agreed("Write this?", usual=True, yes=yes, as_json=as_json):
         answer = call(actions.write_key, plan, is_first=False)
         show(answer, _say_written, as_json=as_json)
         return 0
+    return _say_unwritten(plan, as_json=as_json)
+
+
+def _say_unwritten(plan: actions.KeyPlan | actions.DistributionPlan, *, as_json: bool) -> int:
     if as_json:
         output.say_json(encode(plan))
     else:
@@ -97,15 +100,10 @@ def migrate(url: str, *, distribute: bool, yes: bool, as_json: bool) -> int:
         return 0
     if not as_json:
         _say_plan(plan)
-    is_asked = not (yes or as_json) and output.has_person()
-    if yes or (is_asked and output.agrees("Distribute them?", usual=False)):
+    if output.is_agreed("Distribute them?", usual=False, yes=yes, as_json=as_json):
         _say_distributed(call(actions.distribute, plan, is_first=False).result, as_json=as_json)
         return 0
-    if as_json:
-        output.say_json(encode(plan))
-    else:
-        output.note_unwritten()
-    return 1
+    return _say_unwritten(plan, as_json=as_json)
 
 
 def _say_migrated(found: actions.MigratedServer) -> None:
