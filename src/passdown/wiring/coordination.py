@@ -132,7 +132,7 @@ def distribute_server(url: str) -> None:
 
 
 def measure_server(url: str, settings: "Settings") -> float:
-    """Return the seconds of a round trip to a server, over the connection that the project has open."""
+    """Return the seconds of a round trip to a server, over a connection that is open if there is one."""
     from passdown.engines.postgres.connections import Connections
 
     connections = Connections(url, patience=Patience(settings.coordination.wait_seconds))

@@ -136,8 +136,7 @@ def _keep_apart(transaction: OpenTransaction) -> None:
 
 
 def _is_distributed(transaction: OpenTransaction) -> bool:
-    ((has_tables,),) = transaction.ask(_statement("find_meta"))
-    return bool(has_tables) and is_distributed(transaction)
+    return _has_tables(transaction) and is_distributed(transaction)
 
 
 def _become_owner(transaction: OpenTransaction) -> None:
@@ -151,8 +150,12 @@ def _become_owner(transaction: OpenTransaction) -> None:
 
 
 def _find_version(transaction: OpenTransaction) -> int:
-    ((has_tables,),) = transaction.ask(_statement("find_meta"))
-    return int(transaction.ask(_statement("find_version"))[0][0]) if has_tables else 0
+    return int(transaction.ask(_statement("find_version"))[0][0]) if _has_tables(transaction) else 0
+
+
+def _has_tables(transaction: OpenTransaction) -> bool:
+    ((found,),) = transaction.ask(_statement("find_meta"))
+    return bool(found)
 
 
 def _statement(name: str) -> bytes:

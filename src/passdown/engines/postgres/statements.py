@@ -11,9 +11,11 @@ from passdown.core.lazy_regex import pattern
 from passdown.engines.files.read import read_trusted
 
 _NAME: Final = pattern(r"^-- name: (\w+)\n", re.MULTILINE)
-_PART: Final = pattern(r"""('(?:[^']|'')*'|"(?:[^"]|"")*")|--[^\n]*|(\?)|(%)""")
-_TEXT: Final = pattern(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*)|\bTEXT\b""")
-_STATEMENT: Final = pattern(r"""((?:'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|[^;])+);?""")
+_QUOTED: Final = r"'(?:[^']|'')*'" r'|"(?:[^"]|"")*"'
+_COMMENT: Final = r"--[^\n]*"
+_PART: Final = pattern(rf"({_QUOTED})|{_COMMENT}|(\?)|(%)")
+_TEXT: Final = pattern(rf"({_QUOTED}|{_COMMENT})|\bTEXT\b")
+_STATEMENT: Final = pattern(rf"((?:{_QUOTED}|{_COMMENT}|[^;])+);?")
 
 
 @cache
