@@ -21,6 +21,8 @@ from tests.proofs.coordination.call_runs import Pool
 from tests.proofs.coordination.shared_calls import Call, Caller, SharedClock, SharedPlace, read_calls
 
 GLANCE: Final = 0.2
+_REST: Final = 0.5
+"""How many seconds pass until a call is made again, so that several clusters can be tried at once."""
 PATIENCE: Final = 10.0
 """How many seconds a statement may take, which is what commands use."""
 LIMIT: Final = PATIENCE + 5.0
@@ -162,7 +164,9 @@ def visit(caller: Caller, numbers: random.Random, work: Work, place: SharedPlace
     numbers.shuffle(mine)
     for project in mine:
         with place.open(project) as (on, _):
-            visitor = Caller(on, f"{project}{_APART}{caller.session}", caller.report, repeats=True)
+            visitor = Caller(
+                on, f"{project}{_APART}{caller.session}", caller.report, repeats=True, rest=_REST
+            )
             visitor.join()
             claim_slowly(visitor, work.pace)
 

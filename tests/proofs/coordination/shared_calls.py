@@ -42,8 +42,6 @@ SERVER: Final = "postgresql:"
 UNKNOWN: Final = ""
 """The answer of a call that nobody was told the outcome of."""
 _TRIES: Final = 6_000
-_REST: Final = 0.5
-"""Seconds until a call is made again."""
 _PATIENCE: Final = 60.0
 """Seconds to wait for others: more than by default, because a busy machine is no fault of the engine."""
 _NUMBER: Final = struct.Struct("d")
@@ -133,12 +131,17 @@ class Call(NamedTuple):
 class Caller:
     """One session; it tells what it does through a pipe."""
 
-    def __init__(self, on: Coordinator, session: str, report: int, *, repeats: bool = False) -> None:
-        """Act on a project; `repeats` makes a call again, with its id, whenever the engine did not answer."""
+    def __init__(
+        self, on: Coordinator, session: str, report: int, *, repeats: bool = False, rest: float = 0.01
+    ) -> None:
+        """Act on a project; `repeats` makes a call again, with its id, whenever the engine did not answer.
+
+        `rest` is how many seconds pass until then.
+        """
         self.on = on
         self.session = session
         self.report = report
-        self._repeats = repeats
+        self._repeats, self._rest = repeats, rest
         self.grants: list[Fenced] = []
         """All that was ever granted, also what was lost or released since."""
         self._slowest = 0.0
@@ -206,7 +209,7 @@ class Caller:
             except StorageError as error:
                 failed = f"{StorageError.__name__}: {error.message}"
                 if self._repeats:
-                    pause(_REST)
+                    pause(self._rest)
             else:
                 return type(outcome).__name__, outcome
             finally:
