@@ -10,6 +10,7 @@ import pytest
 
 from passdown.core.kinds import FactKind
 from passdown.engines import system
+from passdown.trackers.beads import calls
 from passdown.wiring import trackers
 from tests.support.teams import Team
 from tests.trackers import fake_bd
@@ -19,6 +20,8 @@ from tests.unit.hosts.test_hook_tools import Caller
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script for a shell")
 
 WITHOUT_MARKS = "0.44.0"
+PATIENT = 60.0
+"""Seconds for a call of the stand-in; a user's limit is ten, which a busy machine reached."""
 COUNTED = "import os\nwith open(os.environ['BEADS_DIR'] + '/calls', 'a') as f: f.write(sys.argv[1] + '\\n')\n"
 HANGING = "import signal\nwhile True: signal.pause()\n"
 BUSY = """
@@ -62,6 +65,13 @@ class BeadsTeam(Team):
         self.beads.mkdir()
         (self.beads / "beads.db").write_text("{}")
         monkeypatch.setenv("PATH", f"{self.programs}{os.pathsep}{os.environ['PATH']}")
+        self._wait_for_busy_machine()
+
+    def _wait_for_busy_machine(self) -> None:
+        """Take a stand-in that starts slowly for slow, not for a tracker that is away."""
+        self.monkeypatch.setattr(trackers, "_SECONDS", PATIENT)
+        self.monkeypatch.setattr(calls, "LONGEST", PATIENT)
+        self.monkeypatch.setenv("PASSDOWN_COORDINATION_WAIT_SECONDS", f"{PATIENT:.0f}")
 
     def install(self, version: str = "1.3.0", before: str = "") -> "BeadsTeam":
         """Install a build."""

@@ -98,7 +98,8 @@ def test_whoever_accepts_an_offer_closes_the_task(hosts: BeadsHosts, version: st
         hosts.install(version)
         assert hosts.run("birch", "task", "note", task, "seen").code == 0  # it tells the tracker, too
     assert hosts.rows()[task]["assignee"] == hosts.agent("birch")
-    assert hosts.run("birch", "close").code == 0
+    closed = hosts.run("birch", "close")
+    assert (closed.code, closed.err) == (0, "")
     assert hosts.rows()[task]["status"] == "closed"
 
 
@@ -107,7 +108,8 @@ def test_the_task_of_an_earlier_session_here_is_not_inherited(hosts: BeadsHosts)
     hosts.install()
     task = hosts.add("Sign in")
     hosts.begin("amber", AMBER)
-    hosts.run("amber", "claim", task)
+    claimed = hosts.run("amber", "claim", task)
+    assert (claimed.code, claimed.err) == (0, "")
     hosts.run("amber", "end")
     hosts.begin("birch", BIRCH)
 
