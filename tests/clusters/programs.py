@@ -1,6 +1,7 @@
 """Starts programs of servers as a user without rights, and ends them."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -15,13 +16,17 @@ _NOBODY: Final = "nobody"
 """Who runs servers where we are root: PostgreSQL refuses to."""
 _ENVIRONMENT: Final = {"PATH": os.environ["PATH"], "LANG": "C", "HOME": "/nonexistent"}
 _GLANCE: Final = 0.02
+_PORTS: Final = range(12_000, 32_000)
+"""Below those that Linux, macOS and Windows choose from for outgoing connections."""
 
 
 def find_port() -> int:
-    """Return a port that nobody listens on, when it is asked for."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """Return a port that nobody listens on; it is none that a system gives to who connects to somebody."""
+    while True:
+        port = random.choice(_PORTS)
+        with socket.socket() as found, suppress(OSError):
+            found.bind(("127.0.0.1", port))
+            return port
 
 
 def as_nobody(*command: str) -> str:
