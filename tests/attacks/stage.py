@@ -70,6 +70,8 @@ CALLS: Final = (
     Call(("end",)),
 )
 """What is called in a project that was attacked."""
+MORE_SECONDS: Final = 3.0
+"""How much longer than usual a call may take: a machine may pause, but a FIFO waits for ever."""
 
 
 class Result(NamedTuple):
@@ -357,7 +359,7 @@ def judge(stage: Stage, results: Sequence[Result], before: Mapping[str, tuple[in
         name = " ".join(one.arguments)
         if CANARY in one.out + one.err:
             found.append(f"{name} printed what the other project holds: {one.out}{one.err}")
-        if one.seconds > (stage.seconds + 1) * stage.slowness or one.code == KILLED:
+        if one.seconds > (stage.seconds + MORE_SECONDS) * stage.slowness or one.code == KILLED:
             found.append(f"{name} took {one.seconds:.2f} s; usual are at most {stage.seconds:.2f} s")
         if one.bytes > MOST_BYTES:
             found.append(f"{name} used {one.bytes // 1_048_576} MiB")

@@ -17,6 +17,8 @@ RUN: Final = ROOT / ".ci" / "run"
 STEPS: Final = dict(
     re.findall(r'^step(?:_in_time)? "([^"]+)" (.+)$', RUN.read_text(encoding="utf-8"), re.MULTILINE)
 )
+MEMORY: Final = re.findall(r'^memory="([^$"]+)', RUN.read_text(encoding="utf-8"), re.MULTILINE)[0]
+"""How the names of folders in memory begin."""
 SCRIPTS: Final = {name: command for name, command in STEPS.items() if "/" in command.split()[0]}
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell script")
@@ -291,6 +293,21 @@ def test_a_part_that_needs_a_python_says_that_it_is_missing(copy: Path) -> None:
 
     assert ended.code == 0
     assert ended.out.endswith("not run: there is no Python 3.12 on this machine\n")
+
+
+@pytest.mark.parametrize("free", ["", "7000000", "9000000"])
+def test_a_command_writes_to_memory_where_there_is_enough_and_leaves_nothing(copy: Path, free: str) -> None:
+    make_program(copy / "bin" / "df", f"echo Filesystem\necho tmpfs 1 0 {free}")
+    lines = 'code=0\nin_memory sh -c "echo in \\$TMPDIR; exit 3" || code=$?\necho "ended with $code"'
+
+    ended = run_part(copy, lines)
+
+    assert ended.code == 0
+    assert ended.out.endswith("ended with 3\n")
+    named = ended.out.split("\n")[0].removeprefix("in ")
+    is_memory = free == "9000000" and Path(MEMORY).parent.is_dir()
+    assert named.startswith(MEMORY) == is_memory
+    assert not is_memory or not Path(named).exists()
 
 
 def test_no_step_passes_over_what_is_not_there() -> None:
