@@ -7,7 +7,8 @@ import pytest
 
 from passdown.actions.sessions.status import StatusResult, TeamStatus
 from passdown.faces.cli.glance import describe_status
-from passdown.services.project.status import HandoffCount, IndexHealth, IndexState
+from passdown.services.handover.handoffs import HandoffCount
+from passdown.services.project.status import IndexHealth, IndexState
 from tests.support.commands import Caller
 from tests.support.projects import call_at_noon, listing, make_january, stop_clock
 

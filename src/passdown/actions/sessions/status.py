@@ -26,17 +26,12 @@ from passdown.services.coordination.overview import read_tasks
 from passdown.services.coordination.reservations import list_reservations
 from passdown.services.handover.context_usage import read_level
 from passdown.services.handover.degradation import read_degradation
+from passdown.services.handover.handoffs import HandoffCount, count_handoffs
 from passdown.services.log.archive_conflicts import describe_conflicts
 from passdown.services.log.archive_writers import find_due
 from passdown.services.log.commits import count_files
 from passdown.services.operations.waiting import find_waiting
-from passdown.services.project.status import (
-    HandoffCount,
-    IndexState,
-    count_handoffs,
-    count_questions,
-    find_index_state,
-)
+from passdown.services.project.status import IndexState, count_questions, find_index_state
 from passdown.services.sessions.decisions import read_contested
 from passdown.services.sessions.journals import name_now, read_accounts, read_open
 from passdown.services.sessions.liveness import Liveness, judge_liveness, show_place

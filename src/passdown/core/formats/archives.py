@@ -25,7 +25,7 @@ LEDGER: Final = TAIL
 """The place of the whole ledger at the end of older archives."""
 
 _SECOND_FRONT: Final = pattern(r"---[ \t]*\r?\n(?:(?!---)[^\n]*\n)*?(?:updated|session_id):")
-_NAME: Final = pattern(r"([0-9]{4}-[0-9]{2}-[0-9]{2}[-T][0-9]{2}-[0-9]{2})-([a-z0-9._-]+)\.md")
+_NAME: Final = pattern(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[-T]([0-9]{2})-([0-9]{2})-([a-z0-9._-]+)\.md")
 _NUMBER: Final = pattern(r"-[0-9]+$")
 
 
@@ -52,6 +52,7 @@ TRIGGERS: Final = (
     *("checkpoint", "milestone", "token-budget", "design-end", "epic-start", "epic-end"),
     *("pre-finish", "idle"),
 )
+_TRIGGER: Final = pattern(rf"({'|'.join(sorted(TRIGGERS, key=len, reverse=True))})(?:-.*)?")
 
 
 @record
@@ -147,12 +148,11 @@ def parse_archive_file_name(name: str) -> tuple[datetime, str] | None:
     be separated from the agent after it, so both are returned.
     """
     match = _NAME.fullmatch(name)
-    at = parse_instant(match[1].replace("T", "-")) if match else None
-    if match is None or at is None:
+    if match is None:
         return None
-    rest = match[2]
-    known = [one for one in TRIGGERS if rest == one or rest.startswith(f"{one}-")]
-    return at, max(known, key=len) if known else _NUMBER.sub("", rest)
+    day, hour, minute, rest = match.groups()
+    at, known = parse_instant(f"{day}T{hour}:{minute}:00Z"), _TRIGGER.fullmatch(rest)
+    return (at, known[1] if known else _NUMBER.sub("", rest)) if at else None
 
 
 def _cut_ledger(text: str) -> tuple[str, str]:

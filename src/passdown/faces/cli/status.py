@@ -13,7 +13,8 @@ from passdown.core.work.operations import SharedOperation
 from passdown.faces.cli import output
 from passdown.faces.cli.calls import call, show
 from passdown.faces.cli.lines import contested_lines, cut, minute, settling_hint, width
-from passdown.services.project.status import HandoffCount, IndexHealth, IndexState
+from passdown.services.handover.handoffs import HandoffCount
+from passdown.services.project.status import IndexHealth, IndexState
 from passdown.services.sessions.liveness import Liveness
 
 _UNSEEN: Final = "its program cannot be seen from here, so it may still run. If it does not:"

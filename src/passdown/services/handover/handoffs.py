@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from heapq import nlargest
 from typing import Annotated, Final, NamedTuple
 
 from passdown.core.coordination.offers import Offer
@@ -109,6 +110,18 @@ class HandoffComparison:
 
 
 @record
+class HandoffCount:
+    """The number of handoffs, streams and records together."""
+
+    count: Annotated[int, "How many there are."]
+    last_at: Annotated[datetime | None, "When the last one was written; None if there is none."]
+    sessions: Annotated[int, "How many of them only record a session that ended."] = 0
+    handed_over_at: Annotated[
+        datetime | None, "When the last of the others was written, if some are not."
+    ] = None
+
+
+@record
 class ResumedSession:
     """A session that resumed from a handoff."""
 
@@ -164,19 +177,40 @@ def list_handoffs(workspace: Workspace, limit: int, *, has_sessions: bool = True
 
     With `has_sessions`, the records that sessions left when they ended are handoffs, too.
     """
-    records = [one for one in _date_records(workspace) if has_sessions or one.trigger not in _OF_SESSIONS]
-    everything = [
-        *(read_listed(workspace, one) for one in _list_streams(workspace)),
-        *_read_records(workspace, records[:limit]),
-    ]
+    records = [one for one in _date_records(workspace) if has_sessions or not one.is_of_session]
+    streams = [read_listed(workspace, one) for one in _list_streams(workspace)]
+    return _find_newest(workspace, streams, records, limit)
+
+
+def _find_newest(
+    workspace: Workspace, streams: Sequence[ListedHandoff], records: Sequence["_DatedRecord"], limit: int
+) -> Sequence[ListedHandoff]:
+    """Return the newest of streams and records; only the records that may be among them are read."""
+    everything = [*streams, *_read_records(workspace, _sort(records, limit))]
     everything.sort(key=lambda one: (one.at or _NEVER, one.path), reverse=True)
     return everything[:limit]
 
 
+def count_handoffs(workspace: Workspace) -> HandoffCount:
+    """Count the handoffs by their files' names; only the newest are read."""
+    records = _date_records(workspace)
+    given = [one for one in records if not one.is_of_session]
+    streams = [read_listed(workspace, one) for one in _list_streams(workspace)]
+    newest = _find_newest(workspace, streams, records, 1)
+    has_sessions = len(given) < len(records)
+    newest_given = _find_newest(workspace, streams, given, 1) if has_sessions else ()
+    return HandoffCount(
+        count=len(records) + len(streams),
+        last_at=newest[0].at if newest else None,
+        sessions=len(records) - len(given),
+        handed_over_at=newest_given[0].at if newest_given else None,
+    )
+
+
 def list_sessions(workspace: Workspace, limit: int | None) -> tuple[Sequence[ListedHandoff], int]:
     """List the newest records that sessions left when they ended, and count the earlier ones."""
-    records = [one for one in _date_records(workspace) if one.trigger in _OF_SESSIONS]
-    shown = records[:limit]
+    records = [one for one in _date_records(workspace) if one.is_of_session]
+    shown = _sort(records, limit)
     return list(_read_records(workspace, shown)), len(records) - len(shown)
 
 
@@ -185,20 +219,25 @@ class _DatedRecord(NamedTuple):
 
     at: datetime
     name: str
-    trigger: str
+    is_of_session: bool
     path: str
 
 
 def _date_records(workspace: Workspace) -> Sequence[_DatedRecord]:
-    """Return the records by their files' names, the newest first."""
+    """Return the records by their files' names, in no order."""
     dated = [
         (name, path, parse_archive_file_name(name))
         for path in workspace.documents.list(workspace.settings.paths.archive)
         if (name := path.rpartition("/")[2])
     ]
-    return sorted(
-        (_DatedRecord(named[0], name, named[1], path) for name, path, named in dated if named), reverse=True
-    )
+    return [
+        _DatedRecord(named[0], name, named[1] in _OF_SESSIONS, path) for name, path, named in dated if named
+    ]
+
+
+def _sort(records: Sequence[_DatedRecord], limit: int | None) -> Sequence[_DatedRecord]:
+    """Return the newest records, newest first; to find a few is faster than to sort all."""
+    return sorted(records, reverse=True) if limit is None else nlargest(limit, records)
 
 
 def _read_records(workspace: Workspace, records: Sequence[_DatedRecord]) -> Iterator[ListedHandoff]:
