@@ -26,7 +26,7 @@ import psycopg
 
 from passdown.core.coordination.leases import PATH, Fenced, Granted, Resource
 from passdown.core.coordination.members import Member
-from passdown.core.coordination.messages import NewMessage
+from passdown.core.coordination.messages import TO_NAME, NewMessage
 from passdown.core.coordination.tasks import Claimed, Task
 from passdown.engines.coordination import changes, messages, retention
 from passdown.engines.coordination.coordinator import Coordinator
@@ -130,7 +130,7 @@ class Session:
 
     def _write(self, numbers: random.Random) -> None:
         del numbers
-        self._on.messages.send(make_op(), NewMessage(self._name, f"agent-{self._name}", "hello"))
+        self._on.messages.send(make_op(), NewMessage(self._name, f"{TO_NAME}{self._name}", "hello"))
         found = self._on.messages.waiting(self._name)
         if found:
             self._on.messages.acknowledge(make_op(), self._name, [one.position for one in found])
