@@ -90,7 +90,7 @@ def check_sent_again(place: Ground, talk: ClaudeTalk | CodexTalk) -> Message:
     talk.say("third", Step(text="ok"))
     assert [one.state for one in deliveries(place)] == ["cut", "whole"]
     assert talk.notices().count(CUT) == 1
-    assert not (place.root / ".git" / "passdown" / "hooks.log").exists()
+    assert place.hook_errors() == []
     return first
 
 

@@ -91,4 +91,4 @@ def test_claude_code_is_told_what_it_knew_after_compaction_clear_crash_and_resum
     assert ("please fix the parser" in events) is False  # what a person says stays on the machine
     assert all(fact in events for fact in FACTS) is speaks
     assert Project(folder=place.root).count() == 1  # no start commits anything
-    assert not (place.root / ".git" / "passdown" / "hooks.log").exists()
+    assert place.hook_errors() == []

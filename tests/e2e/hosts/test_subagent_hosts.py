@@ -127,7 +127,7 @@ def test_a_subagent_is_refused_what_its_session_may_do(tmp_path: Path, name: str
             f"`{program}` was not run: a subagent (" in told for program in ("bd close", "passdown handoff")
         )
         assert '"beadUpdates"' in told
-        assert not (place.root / ".git" / "passdown" / "hooks.log").exists()
+        assert place.hook_errors() == []
 
 
 def make_result(closed: str, noted: str) -> str:
@@ -211,6 +211,4 @@ def test_what_a_subagent_returns_is_applied_once_by_the_agent_that_started_it(
         asked = tracker / "asked"
         calls = asked.read_text(encoding="utf-8").splitlines() if asked.exists() else []
         assert len([line for line in calls if "close" in line.split()]) == (kept_in != "board")
-        log = place.root / ".git" / "passdown" / "hooks.log"
-        said = log.read_text(encoding="utf-8") if log.exists() else ""
-        assert all(line.endswith("not finished after 0.8 seconds") for line in said.splitlines()), said
+        assert place.hook_errors() == []
