@@ -1,7 +1,7 @@
 """The size of proofs: small locally, larger in CI, largest overnight.
 
-PASSDOWN_PROOF is unset (fast), `ci` or `long`. It is read once, before the guards of `conftest.py` remove our
-variables.
+PASSDOWN_PROOF is `fast`, as if it were unset, `ci` or `long`. It is read once, before the guards of
+`conftest.py` remove our variables.
 """
 
 import os

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from tests.proof import LEVEL, Level, proof_count
+from tests.proof import proof_count
 from tests.support.commands import environment
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -64,7 +64,7 @@ def test_no_edit_by_hand_is_lost_while_verbs_run(tmp_path: Path, missing: str) -
 
 
 @pytest.mark.requirement("R1", "C58")
-@pytest.mark.skipif(LEVEL is Level.FAST, reason="takes many edits: PASSDOWN_PROOF=ci")
+@pytest.mark.slow
 def test_the_proof_of_edits_finds_a_ledger_that_is_overwritten(tmp_path: Path) -> None:
     # An edit is lost only if it falls into a moment, so that a machine may be too slow or too fast for 200.
     tries = (run("editing", tmp_path / str(number), 200, "plain-replace") for number in range(10))
