@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import chdir, suppress
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -342,8 +342,8 @@ def make_odd_files(folder: Path) -> dict[str, int]:
     (folder / "dangling.md").symlink_to("nowhere")
     (folder / "device.md").symlink_to("/dev/zero")
     (folder / "null.md").symlink_to(os.devnull)
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(os.path.relpath(folder / "socket.md"))
+    with socket.socket(socket.AF_UNIX) as listener, chdir(folder):  # the path of a socket must be short
+        listener.bind("socket.md")
     names = dict.fromkeys(["fifo.md", "socket.md"], 1)
     names |= dict.fromkeys(["device.md", "null.md", "loop.md", "dangling.md"], 2)
     return names | {"folder.md": 0}
