@@ -154,7 +154,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     _mark_long(items)
     if _is_quick(config):
         _leave_out_slow(config, items)
-    if proof.LEVEL is not proof.Level.FAST:
+    if proof.IS_CHOSEN:
         for item in items:
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(_PROOF_SECONDS))
@@ -197,7 +197,7 @@ def _mark_long(items: list[pytest.Item]) -> None:
 
 def _is_quick(config: pytest.Config) -> bool:
     """Return whether this is the local run without arguments."""
-    return proof.LEVEL is proof.Level.FAST and config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    return not proof.IS_CHOSEN and config.args_source is pytest.Config.ArgsSource.TESTPATHS
 
 
 def _is_slow(path: Path) -> bool:

@@ -1,12 +1,14 @@
 """The size of proofs: small locally, larger in CI, largest overnight.
 
-PASSDOWN_PROOF is `fast`, as if it were unset, `ci` or `long`. It is read once, before the guards of
+PASSDOWN_PROOF is `fast`, `ci` or `long`. If it is unset, proofs are as small as with `fast`, and the run
+without arguments leaves out what takes long (`conftest.py`). It is read once, before the guards of
 `conftest.py` remove our variables.
 """
 
 import os
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Final
 
 from hypothesis import settings
 
@@ -25,11 +27,13 @@ def parse_level(environment: Mapping[str, str]) -> Level:
     try:
         return Level(value)
     except ValueError:
-        message = f"PASSDOWN_PROOF is {value!r}; use ci or long, or leave it unset."
+        message = f"PASSDOWN_PROOF is {value!r}; use fast, ci or long, or leave it unset."
         raise ValueError(message) from None
 
 
 LEVEL = parse_level(os.environ)
+IS_CHOSEN: Final = bool(os.environ.get("PASSDOWN_PROOF"))
+"""Whether the size was asked for: such a run leaves nothing out."""
 
 
 def proof_count(*, fast: int, ci: int, long: int) -> int:

@@ -1,9 +1,14 @@
 """The quick run leaves the longest tests to CI."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
 from tests.quick import choose_long, read_covering, read_long
+from tests.support.commands import environment
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -28,3 +33,21 @@ def list_names(file: str) -> set[str]:
     """Give the names of the tests of a file, and of their classes: tests of a suite lie elsewhere."""
     body = ast.parse((ROOT / file).read_text(encoding="utf-8")).body
     return {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [("", "no tests collected"), ("fast", "tests/proofs/work/"), ("ci", "tests/proofs/work/")],
+)
+def test_a_run_whose_size_is_asked_for_leaves_nothing_out(size: str, expected: str) -> None:
+    """CI asks for the small size on a slow machine, and names no folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "0", "-o", "testpaths=tests/proofs/work", "--collect-only"],
+        cwd=ROOT,
+        env=environment(PASSDOWN_PROOF=size),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+    assert expected in done.stdout
