@@ -152,12 +152,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if _is_quick(config) or "process" in config.getoption("markexpr", ""):
         _mark_starters(items)
     _mark_long(items)
+    if skips.UNTIL and proof.LEVEL is proof.Level.FAST:
+        skips.begin_elsewhere(items, skips.UNTIL)
     if _is_quick(config):
         _leave_out_slow(config, items)
     if proof.IS_CHOSEN:
         for item in items:
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(_PROOF_SECONDS))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Begin no test once the time of CI is over."""
+    skips.skip_if_late()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -116,6 +116,13 @@ _PARTS: Final = (
     _measure("transcripts", 1, "reading transcripts of hosts"),
     _try_beads("1.3.0", 4),
     _try_beads("1.0.0", 6),
+    Part(
+        "processes",
+        "what CI tests on the wheel, all of it however slow the machine is",
+        (*_PYTEST, "-m", "(process or proof or hypothesis or beads) and not timed", "tests"),
+        35,
+        {"PASSDOWN_PROOF": "ci"},
+    ),
     # At their full size, by what they prove. CI has smaller sizes of all of these.
     _prove(
         "million", 1, "1,000,000 items are merged and logged", "tests/proofs/merge/test_a_million_items.py"

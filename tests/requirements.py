@@ -4,7 +4,8 @@ A test declares what it proves with `@pytest.mark.requirement("R107", "G3")`. Wi
 collects the tests without running them, and shows which requirements have a test. With `--outcomes FILE…`,
 written by `pytest --outcomes FILE`, it shows what these runs proved: a test proves nothing if one of its
 cases was skipped, left out or failed in all of them, and a call whose answer the test did not look at is no
-proof through a face. It then fails if
+proof through a face. If there was no time for a test, its requirements are judged again when it has run. The
+report fails if
 
 1. a requirement that `--against` lists as proven is no longer proven, or only further inside,
 2. an id that `docs/spec/inside.toml` lists as built is not proven through a face and has no reason there,
@@ -31,6 +32,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.outcomes import INSIDE, KINDS, Outcome, read_outcomes
+from tests.skips import NO_TIME
 from tests.specification import FOLDER, find_proofs, load_specification
 
 TITLES = {name: entry.title for name, entry in load_specification().entries.items()}
@@ -140,6 +142,12 @@ class Proof(NamedTuple):
         """The outermost kind through which it is proven; empty if it is not."""
         return self.through[-1] if self.through else ""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there was no time for one of its tests, and none failed."""
+        ends = self.wrong.values()
+        return "failed" not in ends and any(NO_TIME in end for end in ends)
+
 
 class Reasons(NamedTuple):
     """The ids that are built, and the reasons why some of them are not proven through a face."""
@@ -205,15 +213,16 @@ def _every(ranges: Iterable[str]) -> Iterator[str]:
 def find_faults(judged: Mapping[str, Proof], known: Mapping[str, str], reasons: Reasons) -> list[str]:
     """List the reasons for which the report fails, by the numbers above."""
     kinds = {name: proof.kind for name, proof in judged.items()}
+    is_open = {name for name, proof in judged.items() if proof.is_open}
     found = [  # 1.
         f"{name} was proven through {kind}, now {_shown(judged.get(name))}"
         for name, kind in known.items()
-        if _distance(kinds.get(name, "")) < _distance(kind)
+        if _distance(kinds.get(name, "")) < _distance(kind) and name not in is_open
     ]
     found += [  # 2.
         f"{name} ({TITLES[name]}) has no reason and is {_shown(judged.get(name))}"
         for name in reasons.built
-        if kinds.get(name, "") in {"", INSIDE} and name not in reasons.reasons
+        if kinds.get(name, "") in {"", INSIDE} and name not in reasons.reasons and name not in is_open
     ]
     for name in reasons.reasons:
         if name not in reasons.built:  # 3.
@@ -254,6 +263,8 @@ def render_outcomes(judged: Mapping[str, Proof], reasons: Reasons) -> str:
         counts = (sum(judged[name].kind == kind for name in proven) for kind in KINDS)
         outermost = ", ".join(f"{kind} {count}" for kind, count in zip(KINDS, counts, strict=True))
         lines.append(f"  by the outermost: {outermost}")
+    open_names = [name for name, proof in judged.items() if proof.is_open]
+    lines.append(f"not judged, for lack of time for a test: {render_ranges(open_names) or 'none'}")
     lines += _render_less(judged)
     faceless = [name for name in reasons.built if name not in judged or judged[name].kind in {"", INSIDE}]
     lines.append(f"built: {len(reasons.built)}, of these not proven through a face: {len(faceless)}")

@@ -15,7 +15,7 @@ from tests.support.commands import environment
 ROOT: Final = Path(__file__).resolve().parents[3]
 RUN: Final = ROOT / ".ci" / "run"
 STEPS: Final = dict(
-    re.findall(r'^step(?:_in_time)? "([^"]+)" (.+)$', RUN.read_text(encoding="utf-8"), re.MULTILINE)
+    re.findall(r'^step(?:_until "\$\w+")? "([^"]+)" (.+)$', RUN.read_text(encoding="utf-8"), re.MULTILINE)
 )
 MEMORY: Final = re.findall(r'^memory="([^$"]+)', RUN.read_text(encoding="utf-8"), re.MULTILINE)[0]
 """How the names of folders in memory begin."""
@@ -88,8 +88,8 @@ def test_a_step_whose_script_is_missing_fails(copy: Path, name: str) -> None:
 
 def test_a_slow_machine_leaves_what_the_nightly_run_has_too(copy: Path) -> None:
     """`SECONDS` is what bash counts up."""
-    quick = run_part(copy, 'SECONDS=60; step_in_time "extra" echo done-it')
-    slow = run_part(copy, 'SECONDS=$((LATE + 1)); step_in_time "extra" echo done-it')
+    quick = run_part(copy, 'SECONDS=60; step_until "$LATE" "extra" echo done-it')
+    slow = run_part(copy, 'SECONDS=$((LATE + 1)); step_until "$LATE" "extra" echo done-it')
 
     assert "\n== extra\ndone-it\n" in quick.out
     assert "done-it" not in slow.out
@@ -233,7 +233,47 @@ def test_beads_is_built_from_the_first_step_on_and_there_when_the_wheel_is_teste
     text, names = RUN.read_text(encoding="utf-8"), list(STEPS)
 
     assert text.index("\nbegin beads wait_for_packages build_bd\n") < text.index(f'\nstep "{names[0]}"')
-    assert names.index("builds of Beads") < names.index("tests of the wheel")
+    assert names.index("oldest Beads") < names.index("tests of the wheel")
+
+
+def test_the_wheel_waits_for_the_oldest_build_of_beads_alone(copy: Path) -> None:
+    built = copy / ".ci-cache" / "bd" / "bd-0.44.0"
+    builds = f'builds() {{ mkdir -p "{built.parent}"; install /dev/null "{built}"; sleep 600; }}'
+
+    ended = run_part(copy, f"{builds}\nbegin beads builds\nwait_for_oldest_bd\nstop beads\necho went on")
+    failed = run_part(copy, f'{PARTS}rm "{built}"\nbegin beads bad\nwait_for_oldest_bd\necho went on')
+
+    assert (ended.code, ended.out) == (0, "in the background: beads was stopped\nwent on\n")
+    assert "went on" not in failed.out
+    assert "ci: what runs in the background (beads) ended with 3\n" in failed.out
+
+
+def test_a_slow_machine_runs_the_small_proofs_and_builds_no_newer_beads(copy: Path) -> None:
+    builds = 'builds() { sh -c "sleep 601; echo never"; }\nbegin beads builds\nall=-$(cat $scratch/*.pid)\n'
+    stopped = 'while kill -0 -- "$all" 2>/dev/null; do sleep 0.1; done; echo stopped'
+
+    quick = run_part(copy, f'{builds}SECONDS=60; choose_size; echo "size $size"; kill -0 -- "$all"')
+    slow = run_part(copy, f'{builds}SECONDS=$((SLOW + 1)); choose_size; echo "size $size"; {stopped}')
+
+    assert (quick.code, quick.out) == (0, "size ci\nin the background: beads was stopped\n")
+    assert slow.code == 0
+    assert re.fullmatch(
+        r"small, and larger in .ci/nightly: \d+ s have passed\n"
+        r"in the background: beads was stopped\nsize fast\nstopped\n",
+        slow.out,
+    )
+
+
+def test_the_tests_of_the_wheel_begin_no_later_than_the_run_has_time_for(copy: Path) -> None:
+    shown = 'test_on_wheel() { echo "$1 until $((PASSDOWN_UNTIL - $(date +%s)))"; }'
+
+    ended = run_part(copy, f'{shown}\nSECONDS=1000; test_wheel; echo "then ${{PASSDOWN_UNTIL-}}."')
+
+    assert ended.out in {
+        f"wheel-units until {left}\nwheel until {right}\nthen .\n"
+        for left in (1799, 1800)
+        for right in (1799, 1800)
+    }
 
 
 # --- other Pythons --------------------------------------------------------------------------------

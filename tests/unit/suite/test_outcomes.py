@@ -10,6 +10,7 @@ import pytest
 from tests import requirements, specification
 from tests.outcomes import Outcome, find_kind, read_outcomes
 from tests.requirements import Proof, Reasons, find_faults, judge, render_known, render_outcomes
+from tests.skips import NO_TIME
 
 _HOSTS = ("/opt/hosts",)
 _PLANTED = """
@@ -367,6 +368,23 @@ def test_what_is_lost_or_has_no_reason_or_needs_none_is_a_fault(
     assert find_faults(_JUDGED, known, reasons) == faults
 
 
+def test_what_there_was_no_time_for_is_no_fault_and_is_named() -> None:
+    late = {"u": f"skipped (Skipped: {NO_TIME})"}
+    judged = {
+        "R1": Proof((), (), late),
+        "R2": Proof(("inside",), ("t",), late),
+        "R3": Proof((), (), {"u": "skipped"}),
+    }
+    failed = {"R1": Proof((), (), {**late, "v": "failed"})}
+    known = {"R1": "hook", "R2": "command", "R3": "inside"}
+
+    faults = find_faults(judged, known, Reasons(("R1", "R2"), {}))
+
+    assert faults == ["R3 was proven through inside, now not proven: u skipped"]
+    assert "not judged, for lack of time for a test: R1-R2\n" in render_outcomes(judged, Reasons((), {}))
+    assert find_faults(failed, {"R1": "hook"}, Reasons((), {}))
+
+
 def test_the_report_counts_by_the_outermost_kind_and_names_what_is_proven_through_no_face() -> None:
     report = render_outcomes(_JUDGED, Reasons(("R1", "R2", "R3"), {"R2": "a law"}))
 
@@ -379,6 +397,7 @@ def test_the_report_counts_by_the_outermost_kind_and_names_what_is_proven_throug
         "  by the outermost: inside 2, command 0, hook 1, host 0",
         "proven: 0 of 163 decisions (none)",
         "  by the outermost: inside 0, command 0, hook 0, host 0",
+        "not judged, for lack of time for a test: none",
         "tests that called a face and did not look at the answer or at a file: 1",
         "  v: command",
         "tests of which not all cases ran and passed: 1",

@@ -6,15 +6,17 @@ import sys
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import pytest
 
-from tests.skips import read_skips
+from tests.skips import begin_elsewhere, read_skips
 from tests.support.commands import environment
 
 ROOT: Final = Path(__file__).resolve().parents[3]
-GUARDED: Final = "from tests.conftest import pytest_make_collect_report, pytest_runtest_makereport\n"
+GUARDED: Final = (
+    "from tests.conftest import pytest_make_collect_report, pytest_runtest_makereport, pytest_runtest_setup\n"
+)
 SKIPS: Final = {
     "mark": "@pytest.mark.skip(reason='too hard')\ndef test_it(): pass\n",
     "condition": "@pytest.mark.skipif(True, reason='too hard')\ndef test_it(): pass\n",
@@ -72,6 +74,37 @@ def test_what_is_expected_to_fail_is_not_a_skip(tmp_path: Path) -> None:
 
     assert code == 0
     assert "1 xfailed" in out
+
+
+@pytest.mark.parametrize(("until", "expected"), [("1", "5 skipped"), ("9999999999", "5 passed")])
+def test_no_test_begins_once_the_time_of_ci_is_over(tmp_path: Path, until: str, expected: str) -> None:
+    tests = dict.fromkeys("abcde", "def test_it(): pass\n")
+
+    code, out = run_pytest(tmp_path, tests, PASSDOWN_CI="1", PASSDOWN_UNTIL=until)
+
+    assert code == 0
+    assert out.splitlines()[-1].startswith(expected)
+
+
+class Item:
+    """A test of a file."""
+
+    def __init__(self, name: str) -> None:
+        """Take `file/test`."""
+        self.name = name
+        self.path = name.partition("/")[0]
+
+
+@pytest.mark.parametrize(
+    ("until", "expected"),
+    [(0, "a/1 a/2 b/1 c/1 c/2"), (1, "b/1 c/1 c/2 a/1 a/2"), (5, "c/1 c/2 a/1 a/2 b/1")],
+)
+def test_a_slow_run_begins_with_another_file_each_time(until: int, expected: str) -> None:
+    items = [Item(name) for name in ("a/1", "a/2", "b/1", "c/1", "c/2")]
+
+    begin_elsewhere(cast("list[pytest.Item]", items), until)
+
+    assert " ".join(item.name for item in items) == expected
 
 
 def test_a_listed_skip_without_a_reason_is_refused(tmp_path: Path) -> None:
