@@ -7,9 +7,11 @@ import pytest
 
 from passdown.core.formats.events import render_event
 from passdown.core.ids import event_file_name
+from passdown.faces.cli import output
 from passdown.services.log import archive_runs, archive_writers
 from passdown.settings import Settings
 from tests.support.clones.archivers import TODAY, Archiver, Calling, make_clones
+from tests.support.people import sit_down
 from tests.support.projects import ARCHIVE, EVENTS, make_event, open_checkout, put
 
 pytestmark = pytest.mark.requirement("C127")
@@ -155,6 +157,23 @@ def test_a_run_that_cannot_commit_says_so_and_the_next_one_does(alone: Archiver)
     assert "committed as " in alone.call("archive", "run").out
     assert state(alone) == ""
     assert alone.call("archive", "verify").code == 0
+
+
+def test_at_a_terminal_an_interrupted_run_is_finished(
+    alone: Archiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone.call("archive", "run")
+    for path in alone.single()[:2]:
+        (alone.root / path).unlink()
+    sit_down(monkeypatch)
+    monkeypatch.setattr(output, "agrees", lambda question, **_: question == "Archive them?")
+
+    done = alone.call("archive", "run")
+
+    assert done.out.startswith(
+        "2 files removed by an interrupted run\n2 files removed by an interrupted run\ncommitted as "
+    )
+    assert state(alone) == ""
 
 
 # --- who may archive ----------------------------------------------------------------------------------

@@ -75,6 +75,9 @@ class ArchiveRun:
     is_dry_run: Annotated[bool, "Whether nothing was changed."]
     moved: Annotated[int, "How many event files moved to the archive, or would."]
     removed: Annotated[int, "How many event files and copies were removed, or would be: rollups hold them."]
+    interrupted: Annotated[
+        int, "How many files were committed that an interrupted run had removed, or would be."
+    ]
     rollups: Annotated[int, "How many rollups were committed."]
     uncommitted: Annotated[
         int, "How many event files stay although they are due: the last commit lacks them."
@@ -156,6 +159,7 @@ def run(caller: Caller, request: ArchivingRequest) -> ArchiveRun:
             is_dry_run=True,
             moved=moved,
             removed=removed,
+            interrupted=archive_runs.count_interrupted(workspace, plan),
             rollups=0,
             kept=(),
             commit=None,
@@ -185,6 +189,7 @@ def _run_untracked(workspace: Workspace, *, is_dry_run: bool) -> ArchiveRun:
         is_dry_run=is_dry_run,
         moved=moved,
         removed=0,
+        interrupted=0,
         rollups=0,
         uncommitted=0,
         kept=(),

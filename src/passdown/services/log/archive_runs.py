@@ -63,6 +63,7 @@ class RunResult:
 
     moved: Annotated[int, "How many single files moved to the archive."]
     removed: Annotated[int, "How many single files and copies were removed."]
+    interrupted: Annotated[int, "How many files were committed that an interrupted run had removed."]
     gone: Annotated[tuple[str, ...], "The files that are gone from where they were."]
     days: Annotated[int, "How many days they are of."]
     rollups: Annotated[int, "How many rollups were committed."]
@@ -346,6 +347,11 @@ def plan(workspace: Workspace, writer: ArchiveWriter, wanted: Writing) -> RunPla
     return _plan_run(workspace, writer, wanted.most)
 
 
+def count_interrupted(workspace: Workspace, plan: RunPlan) -> int:
+    """Count the files that an interrupted run removed and that a run would commit."""
+    return sum(1 for _ in _find_interrupted(_Run(workspace, plan)))
+
+
 def run(workspace: Workspace, writer: ArchiveWriter, wanted: Writing) -> RunResult:
     """Archive what is due; of several runs in a clone, one after the other does."""
     with workspace.locks.held(_LOCK, 0.0 if workspace.is_hook else _WAIT) as is_held:
@@ -360,7 +366,9 @@ def run(workspace: Workspace, writer: ArchiveWriter, wanted: Writing) -> RunResu
 
 
 def _nothing(why: Skipped) -> RunResult:
-    return RunResult(moved=0, removed=0, gone=(), days=0, rollups=0, uncommitted=0, kept=(), committed=why)
+    return RunResult(
+        moved=0, removed=0, interrupted=0, gone=(), days=0, rollups=0, uncommitted=0, kept=(), committed=why
+    )
 
 
 def carry_out(workspace: Workspace, plan: RunPlan) -> RunResult:
@@ -377,14 +385,15 @@ def carry_out(workspace: Workspace, plan: RunPlan) -> RunResult:
     _write_rollups(run, [*moved, *(one for one in removed if not one.tracked.is_copy)])  # 1
     moved = [one for one in moved if run.is_held(one)]
     removed = [one for one in removed if run.is_held(one)]
-    gone = [*_move(run, moved), *_remove(run, removed)]  # 2
-    gone += _find_interrupted(run)  # 3
+    interrupted = [*_find_interrupted(run)]
+    gone = [*_move(run, moved), *_remove(run, removed), *interrupted]  # 2, 3
     update_portion(workspace.log, workspace.index)
     made = _commit(run, gone)
     names = {one.tracked.path for one in gone}
     return RunResult(
         moved=sum(one.tracked.path in names for one in moved),
         removed=sum(one.tracked.path in names for one in removed),
+        interrupted=len(interrupted),
         gone=tuple(sorted(names)),
         days=len({one.day for one in gone}),
         rollups=sum(map(_is_rollup, made.paths)) if isinstance(made, Committed) else 0,

@@ -88,7 +88,8 @@ def run(*, dry_run: bool, yes: bool, always: bool | None, as_json: bool) -> int:
     if not (dry_run or yes or as_json) and output.has_person():
         planned = call(actions.run, actions.ArchivingRequest(is_dry_run=True)).result
         _say_run(planned)
-        is_agreed = bool(planned.moved or planned.removed) and output.agrees("Archive them?", usual=True)
+        is_due = bool(planned.moved or planned.removed or planned.interrupted)
+        is_agreed = is_due and output.agrees("Archive them?", usual=True)
         if not is_agreed and always is None:
             return 0
     request = actions.ArchivingRequest(is_dry_run=dry_run, always=always)
@@ -115,6 +116,9 @@ def _say_run(found: actions.ArchiveRun) -> None:
     parts = [
         f"{output.counted(found.moved, 'event')} {would}moved to the archive" if found.moved else "",
         f"{output.counted(found.removed, 'file')} {would}removed" if found.removed else "",
+        f"{output.counted(found.interrupted, 'file')} removed by an interrupted run"
+        if found.interrupted
+        else "",
     ]
     output.say("; ".join(filter(None, parts)) or "nothing to archive")
     if found.rollups:
