@@ -264,6 +264,12 @@ def test_a_slow_machine_runs_the_small_proofs_and_builds_no_newer_beads(copy: Pa
     )
 
 
+def test_limits_of_time_are_those_of_one_size(copy: Path) -> None:
+    ended = run_part(copy, 'test_on_wheel() { echo "$1 $size"; }\nsize=fast; test_timed; echo "size $size"')
+
+    assert ended.out == "timed ci\nsize fast\n"
+
+
 def test_what_has_limits_of_time_runs_when_nothing_is_built_any_more() -> None:
     names = list(STEPS)
 
