@@ -85,11 +85,12 @@ class Desk:
             told.append(("next", f"Document {what}"))
         if chance.random() < 0.5:
             reason = ("--because", chance.choice(_WHY))
-            told.append(("decide", f"{area}_{self._number}", chance.choice(_CHOICES), *reason))
+            told.append(("decide", f"{area}_{name}", chance.choice(_CHOICES), *reason))
         if chance.random() < 0.2:
             told.append(("ask", f"Who may see {what}?"))
         for words in told:
-            assert stage.command(*words, "--session", name).code == 0
+            done = stage.command(*words, "--session", name)
+            assert done.code == 0, done
             self.month.wait(minutes=1)
         for number in range(chance.randint(1, 3)):
             self.edit(f"src/{area}_{number}.py", what)
