@@ -2,8 +2,9 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from itertools import islice
 from operator import attrgetter
 from typing import Final
 
@@ -28,6 +29,8 @@ from passdown.engines.sqlite.event_rows import (
 from passdown.ports.index import EventFile
 
 _FIRST_DAY: Final = date(1970, 1, 1)
+_AT_ONCE: Final = 10_000
+"""How many rows are made before they are written."""
 
 
 def load(connection: sqlite3.Connection, queries: Mapping[str, str], found: Sequence[EventFile]) -> None:
@@ -107,26 +110,41 @@ def source_row(
 def _load_facts(
     connection: sqlite3.Connection, queries: Mapping[str, str], in_order: Sequence[EventFacts], heard: int
 ) -> None:
-    """Write all facts, after folding them to find which hold; events that count come first."""
-    rows: list[tuple[Fact, FactRow]] = []
-    for number, source in enumerate(in_order, 1):
-        rows += zip(source.facts, fact_rows(source, number, len(rows) + 1), strict=True)
+    """Write all facts, after folding them to find which hold; events that count come first.
+
+    A year of fifty agents has millions of facts, so there are never rows of more than some thousands.
+    """
     folded = fold(in_said_order(in_order[:heard]))
     holding = {id(fact) for table in folded.tables.values() for fact in table.values()}
-    held = {row.id for fact, row in rows if id(fact) in holding}
-    stored = {row.id for _, row in rows if row.id in held or states_register(row)}
     contested = {id(fact) for facts in folded.list_contested() for fact in facts}
-    connection.executemany(
-        queries["add_contested"],
-        ((row.id, row.section, row.key) for fact, row in rows if id(fact) in contested),
-    )
-    connection.executemany(
-        queries["add_fact"],
-        ((*row, VOID if row.source > heard else HOLDS if row.id in stored else PLAIN) for _, row in rows),
-    )
-    connection.executemany(queries["add_named"], name_rows(row for _, row in rows))
-    counts = Counter(row.section for _, row in rows if row.id in held and not is_register(row.section))
+    counts = Counter[int]()
+    rows = _make_rows(in_order)
+    while some := [*islice(rows, _AT_ONCE)]:
+        held = {row.id for fact, row in some if id(fact) in holding}
+        connection.executemany(
+            queries["add_contested"],
+            ((row.id, row.section, row.key) for fact, row in some if id(fact) in contested),
+        )
+        connection.executemany(
+            queries["add_fact"], ((*row, _state_of(row, heard, is_held=row.id in held)) for _, row in some)
+        )
+        connection.executemany(queries["add_named"], name_rows(row for _, row in some))
+        counts.update(row.section for _, row in some if row.id in held and not is_register(row.section))
     connection.executemany(queries["change_count"], counts.items())
+
+
+def _make_rows(in_order: Iterable[EventFacts]) -> Iterator[tuple[Fact, FactRow]]:
+    """Yield all facts with their rows."""
+    first = 1
+    for number, source in enumerate(in_order, 1):
+        yield from zip(source.facts, fact_rows(source, number, first), strict=True)
+        first += len(source.facts)
+
+
+def _state_of(row: FactRow, heard: int, *, is_held: bool) -> int:
+    if row.source > heard:
+        return VOID
+    return HOLDS if is_held or states_register(row) else PLAIN
 
 
 def _load_said(
