@@ -8,6 +8,7 @@ the interpreter alone, and compared with the same cost on day 1. Sizes are told 
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,15 @@ OPEN: Final = 2_000
 _MB: Final = 1_000_000
 _ROUNDS_OF_GIT: Final = 9
 _SEARCHED: Final = "signature check"
+_START: Final = """
+import os, sys
+quiet = os.open(os.devnull, os.O_WRONLY)
+said = [(os.POSIX_SPAWN_DUP2, quiet, 1), (os.POSIX_SPAWN_DUP2, quiet, 2)]
+started = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=said)
+_, status, used = os.wait4(started, 0)
+print(used.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
 
 
 @record
@@ -105,15 +115,14 @@ class Clone:
 
 
 def run_measured(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> tuple[float, float]:
-    """Run a command; give its seconds, and the most megabytes that it or what it started had."""
+    """Run a command; give its seconds, and the most megabytes that it or what it started had.
+
+    A process counts as large as the one that started it, so a small one starts it.
+    """
     start = time.perf_counter()
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert not process.returncode, command
-    return time.perf_counter() - start, used.ru_maxrss * 1024 / _MB
+    started = [sys.executable, "-I", "-S", "-c", _START, *command]
+    done = subprocess.run(started, cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return time.perf_counter() - start, int(done.stdout) * 1024 / _MB
 
 
 def measure_year(span: Span = WHOLE) -> list[Row]:
