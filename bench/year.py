@@ -98,8 +98,9 @@ class Clone:
         return run_measured([self._passdown, "brief"], copied, self.environment)
 
     def call(self, *words: str) -> None:
-        """Call the command, which must succeed."""
-        run_measured([self._passdown, *words], self.root, self.environment)
+        """Call the command, which must succeed. One process makes all calls, so they are of one session."""
+        command = [self._passdown, *words]
+        subprocess.run(command, cwd=self.root, env=self.environment, check=True, capture_output=True)
 
     def _share(self) -> None:
         """Put into the shared database what the sessions of its 30 days leave there."""
