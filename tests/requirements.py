@@ -4,8 +4,8 @@ A test declares what it proves with `@pytest.mark.requirement("R107", "G3")`. Wi
 collects the tests without running them, and shows which requirements have a test. With `--outcomes FILE…`,
 written by `pytest --outcomes FILE`, it shows what these runs proved: a test proves nothing if one of its
 cases was skipped, left out or failed in all of them, and a call whose answer the test did not look at is no
-proof through a face. If there was no time for a test, its requirements are judged again when it has run. The
-report fails if
+proof through a face. If there was no time for a test, it is no fault that its requirements are not proven.
+The report fails if
 
 1. a requirement that `--against` lists as proven is no longer proven, or only further inside,
 2. an id that `docs/spec/inside.toml` lists as built is not proven through a face and has no reason there,
@@ -263,8 +263,8 @@ def render_outcomes(judged: Mapping[str, Proof], reasons: Reasons) -> str:
         counts = (sum(judged[name].kind == kind for name in proven) for kind in KINDS)
         outermost = ", ".join(f"{kind} {count}" for kind, count in zip(KINDS, counts, strict=True))
         lines.append(f"  by the outermost: {outermost}")
-    open_names = [name for name, proof in judged.items() if proof.is_open]
-    lines.append(f"not judged, for lack of time for a test: {render_ranges(open_names) or 'none'}")
+    late = [name for name, proof in judged.items() if proof.is_open]
+    lines.append(f"with a test for which there was no time: {render_ranges(late) or 'none'}")
     lines += _render_less(judged)
     faceless = [name for name in reasons.built if name not in judged or judged[name].kind in {"", INSIDE}]
     lines.append(f"built: {len(reasons.built)}, of these not proven through a face: {len(faceless)}")

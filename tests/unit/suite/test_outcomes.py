@@ -381,7 +381,7 @@ def test_what_there_was_no_time_for_is_no_fault_and_is_named() -> None:
     faults = find_faults(judged, known, Reasons(("R1", "R2"), {}))
 
     assert faults == ["R3 was proven through inside, now not proven: u skipped"]
-    assert "not judged, for lack of time for a test: R1-R2\n" in render_outcomes(judged, Reasons((), {}))
+    assert "with a test for which there was no time: R1-R2\n" in render_outcomes(judged, Reasons((), {}))
     assert find_faults(failed, {"R1": "hook"}, Reasons((), {}))
 
 
@@ -397,7 +397,7 @@ def test_the_report_counts_by_the_outermost_kind_and_names_what_is_proven_throug
         "  by the outermost: inside 2, command 0, hook 1, host 0",
         "proven: 0 of 163 decisions (none)",
         "  by the outermost: inside 0, command 0, hook 0, host 0",
-        "not judged, for lack of time for a test: none",
+        "with a test for which there was no time: none",
         "tests that called a face and did not look at the answer or at a file: 1",
         "  v: command",
         "tests of which not all cases ran and passed: 1",
