@@ -21,11 +21,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from tests.steady import HOME, steady
+from tests.support.terminals import read_written
 from tests.trackers.dying_bd import make_small
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -123,10 +124,12 @@ def _start(asked: dict[str, object], **outputs: int) -> subprocess.Popen[bytes]:
 
 
 def _read(screen: int) -> Iterator[bytes]:
-    """Read the output until every writer has closed it; Linux reports that as an error."""
-    with open(screen, "rb", buffering=0) as file, suppress(OSError):
-        while data := file.read(65536):
+    """Read the output until every writer has closed it."""
+    try:
+        while data := read_written(screen):
             yield data
+    finally:
+        os.close(screen)
 
 
 class Desk:

@@ -15,6 +15,7 @@ import pytest
 
 from passdown.faces.cli import main as cli_main
 from tests.looks import answer, hands_on, looking
+from tests.support.terminals import read_written
 
 PATIENCE = 60
 """Seconds that somebody at a terminal waits for the next word."""
@@ -175,9 +176,6 @@ class Terminal:
     def _read(self) -> bool:
         if not select.select([self._ours], [], [], PATIENCE)[0]:
             raise TimeoutError(f"the command said nothing more for {PATIENCE} s: {self.seen!r}")
-        try:
-            data = os.read(self._ours, 4096)
-        except OSError:  # Linux says so when the other side has gone
-            return False
+        data = read_written(self._ours)
         self.seen += data.decode()
         return bool(data)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -20,6 +21,18 @@ PROGRAMS: Final = f"{Path(sys.executable).parent}:/usr/bin:/bin"
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 _COUNT: Final = count()
 _OF_AGENTS: Final = frozenset(HOSTS.agent_signs().variables)
+
+
+def read_written(screen: int) -> bytes:
+    """Read what was written to a terminal whose screen we hold; return nothing if all writers are gone.
+
+    Linux reports that as an error. If the last line and the end come while it looks, it reports the end
+    first; a second look finds the line.
+    """
+    for _ in range(2):
+        with suppress(OSError):
+            return os.read(screen, 65536)
+    return b""
 
 
 class Terminal:
