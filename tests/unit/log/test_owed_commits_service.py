@@ -1,5 +1,6 @@
 """Which commits are owed, and what becomes of those that cannot be made."""
 
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 
 import pytest
@@ -24,6 +25,7 @@ from passdown.testing.memory.git_history import MemoryHistory
 from tests.support.sessions import Place, make_place
 
 EVENTS = "thoughts/shared/handoffs/events"
+RECORDS = "conductor/sessions/archive"
 
 
 @pytest.fixture
@@ -47,6 +49,30 @@ def test_what_an_ended_session_published_is_committed_once(place: Place) -> None
     assert len(place.repository.commits) == 1
 
 
+class Recent(MemoryDocuments):
+    """Documents in which the records of earlier months cannot be listed, for there are many."""
+
+    def list(self, folder: str, *, apart_from: Collection[str] = ()) -> Iterator[str]:
+        """Yield the files below a folder."""
+        for path in super().list(folder, apart_from=apart_from):
+            assert f"{RECORDS}/2026-01/" not in path
+            yield path
+
+
+@pytest.mark.requirement("C117", "C131")
+def test_a_record_of_a_month_is_noticed_without_a_list_of_all(place: Place) -> None:
+    kept = f"{RECORDS}/2026-01/2026-01-01-08-00-session-end-amber.md"
+    place.write("words\n", kept)
+    place.repository.commit([kept], "kept")
+    assert isinstance(commit_waiting(place.project, AT_START), Committed)
+    files = {path: place.documents.read(path) for path in place.documents.list("")}
+
+    assert is_known_committed(replace(place.project, documents=Recent(files)))
+
+    new = kept.replace("08-00", "09-00")
+    assert not is_known_committed(replace(place.project, documents=Recent({**files, new: b"words"})))
+
+
 @pytest.mark.requirement("C117")
 @pytest.mark.parametrize("why", [SkipReason.LOCKED, SkipReason.REFUSED])
 def test_a_commit_that_fails_is_tried_again_at_a_turn_if_that_can_help(place: Place, why: SkipReason) -> None:
@@ -65,7 +91,7 @@ def test_a_commit_that_fails_is_tried_again_at_a_turn_if_that_can_help(place: Pl
 def test_a_file_that_names_no_session_is_not_owed(place: Place) -> None:
     for path in list(place.documents.list(EVENTS)):
         place.documents.remove(path, place.documents.read(path))
-    for path in list(place.documents.list("conductor/sessions/archive")):
+    for path in list(place.documents.list(RECORDS)):
         place.documents.remove(path, place.documents.read(path))
     place.write("words\n", f"{EVENTS}/none.md")
     place.write('{"a": 1}\n', "thoughts/shared/handoffs/archive/2026-01-01/rollup.jsonl")
@@ -83,7 +109,7 @@ def test_an_event_that_was_archived_and_not_committed_names_no_session(place: Pl
     data = place.documents.read(path)
     place.documents.remove(path, data)
     place.documents.replace(path.replace("/events/", "/archive/2026-01-11/"), data)
-    for record in list(place.documents.list("conductor/sessions/archive")):
+    for record in list(place.documents.list(RECORDS)):
         place.documents.remove(record, place.documents.read(record))
 
     assert commit_waiting(place.project, AT_START) is None
@@ -98,7 +124,7 @@ def test_a_file_that_is_removed_in_the_meantime_is_not_owed(place: Place) -> Non
                 raise StorageError(f"{path}: no such file", hint="check the name")
             return super().read(path, settled=settled)
 
-    for record in list(place.documents.list("conductor/sessions/archive")):
+    for record in list(place.documents.list(RECORDS)):
         place.documents.remove(record, place.documents.read(record))
     files = {path: place.documents.read(path) for path in place.documents.list("")}
 

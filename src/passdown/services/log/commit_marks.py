@@ -36,11 +36,18 @@ def has_outdated_view(workspace: Workspace) -> bool:
 def describe_files(workspace: Workspace) -> str:
     """Return a text that changes with every event and every session record; the index must be up to date.
 
+    Only the folder of records is listed. Those of months in it, which are never emptied, tell when they last
+    changed.
+
     Raises an UnreadError if not all events were read.
     """
     require_complete(workspace.index)
-    records = list(workspace.documents.list(workspace.settings.paths.archive))
-    return f"{workspace.index.digest(1).events_sha256} {len(records)} {records[-1] if records else ''}"
+    folder = workspace.settings.paths.archive
+    months = workspace.documents.folders(folder)
+    records = list(workspace.documents.list(folder, apart_from={f"{folder}/{name}" for name in months}))
+    changed = (f"{name}:{mark}" for name, mark in months.items())
+    events = workspace.index.digest(1).events_sha256
+    return " ".join((events, f"{len(records)}", records[-1] if records else "", *changed))
 
 
 def remember_committed(workspace: Workspace, described: str) -> None:

@@ -282,8 +282,9 @@ def _create_record(documents: Documents, places: tuple[str, str], name: str, dat
     flat = f"{top}/{name}"
     there = next((path for path in (flat, f"{month}/{name}") if documents.exists(path)), "")
     if not there:
-        files = (path for path in documents.list(top) if path.count("/") == flat.count("/"))
-        there = f"{month}/{name}" if sum(1 for _ in islice(files, _MANY)) == _MANY else flat
+        months = {f"{top}/{one}" for one in documents.folders(top)}
+        is_full = sum(1 for _ in islice(documents.list(top, apart_from=months), _MANY)) == _MANY
+        there = f"{month}/{name}" if is_full else flat
         if documents.create(there, data):
             return there
     return there if documents.read(there) == data else ""
