@@ -145,6 +145,27 @@ def test_every_command_that_asks_for_all_counts_them(team: Burying) -> None:
     )
 
 
+@pytest.mark.requirement("C129", "C133")
+def test_a_note_of_an_ended_session_is_found_until_its_journal_grows_again(team: Burying) -> None:
+    team.join("amber")
+    assert team.run("amber", "note", "The zanzibar cache is cold").code == 0
+    assert team.run("amber", "end").code == 0
+    team.bury()
+
+    (match,) = json.loads(team.command("search", "zanzibar", "--json").out)["matches"]
+
+    path = team.project.folder / match["path"]
+    assert (match["kind"], match["is_local"]) == ("journal", True)
+    assert match["text"] == "note: The zanzibar cache is cold"
+    assert path.parent.parent.name == "ended"
+    assert match["agent"] == team.account("amber").agent
+    assert match["command"] == f'cat "$(git rev-parse --git-common-dir)"{match["path"].removeprefix(".git")}'
+
+    path.rename(team.project.folder / JOURNALS / path.name)
+    (match,) = json.loads(team.command("search", "zanzibar", "--json").out)["matches"]
+    assert match["path"] == f"{JOURNALS}/{path.name}"
+
+
 @pytest.mark.requirement("C129")
 def test_feedback_that_only_an_ended_journal_settles_stays_settled(team: Burying) -> None:
     events = team.project.folder / EVENTS

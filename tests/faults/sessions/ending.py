@@ -6,6 +6,7 @@ Run as a program with a folder, a number of rounds and a seed; it prints what wa
 import os
 import random
 import sys
+import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -121,6 +122,8 @@ def _start(folder: Path, chance: random.Random, name: str) -> int:
         sys.setprofile(count)
         Racer(folder, chance, name).run()
         code = 0
+    except Exception:  # noqa: BLE001 - a fork must not go on with the work of the process it came from
+        print(f"{name}: {traceback.format_exc()}")
     finally:
         sys.stdout.flush()
         os._exit(code)

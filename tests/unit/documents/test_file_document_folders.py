@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from passdown.engines.files.document_folders import StreamDocuments, open_folder
+from passdown.engines.files.document_folders import EndedJournalFiles, StreamDocuments, open_folder
 from passdown.engines.system import SystemClock
 from tests.support.projects import put
 
@@ -61,3 +61,36 @@ def test_records_are_listed_and_read(tmp_path: Path) -> None:
     assert list(source.folders({})) == [""]
     assert list(source.files("")) == ["2026-01-10-13-00-manual.md"]
     assert source.read("", "2026-01-10-13-00-manual.md") == b"alpha"
+
+
+def test_archived_journals_are_listed_by_month_and_nothing_else(tmp_path: Path) -> None:
+    for name in (
+        "2026-01/s-1.jsonl",
+        "2026-02/s-2.jsonl",
+        "2026-02/notes.md",
+        "s-3.jsonl",
+        "other/s-4.jsonl",
+    ):
+        put(tmp_path, f"ended/{name}", name)
+    (tmp_path / "ended" / "2026-01" / "s-5.jsonl").symlink_to(tmp_path / "ended" / "s-3.jsonl")
+    source = EndedJournalFiles(str(tmp_path / "ended"), SystemClock(), root=str(tmp_path))
+
+    assert sorted(source.folders({})) == ["", "2026-01", "2026-02"]
+    assert [sorted(source.files(folder)) for folder in ("", "2026-01", "2026-02", "2026-03")] == [
+        [],
+        ["s-1.jsonl"],
+        ["s-2.jsonl"],
+        [],
+    ]
+    assert source.read("2026-02", "s-2.jsonl") == b"2026-02/s-2.jsonl"
+    assert source.read("2026-01", "s-5.jsonl") is None
+
+
+def test_archived_journals_behind_a_link_are_not_read(tmp_path: Path) -> None:
+    put(tmp_path, "elsewhere/2026-01/s-1.jsonl", "secret")
+    (tmp_path / "ended").symlink_to(tmp_path / "elsewhere")
+    source = EndedJournalFiles(str(tmp_path / "ended"), SystemClock(), root=str(tmp_path))
+
+    assert source.folders({}) == {}
+    assert source.files("2026-01") == {}
+    assert source.read("2026-01", "s-1.jsonl") is None

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from passdown.core.facts import Fact
+from passdown.core.formats.journal import JournalLine, render_line
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import parse_event_facts
 from passdown.core.merge.rollups import RollupMember, render_rollup
@@ -75,6 +77,7 @@ class Desk:
     streams: Shelf = field(default_factory=Shelf)
     loops: Shelf = field(default_factory=Shelf)
     history: Shelf = field(default_factory=Shelf)
+    ended: Shelf = field(default_factory=Shelf)
     index: SearchIndex = field(default_factory=MemorySearch)
 
     @property
@@ -86,6 +89,7 @@ class Desk:
             DocumentKind.STREAM: self.streams,
             DocumentKind.LOOP: self.loops,
             DocumentKind.HISTORY: self.history,
+            DocumentKind.JOURNAL: self.ended,
         }
         return SearchScope(index=self.index, sources=sources)
 
@@ -199,6 +203,43 @@ def test_prompts_are_found_in_the_journal_and_what_the_ledger_shows_only_there(d
     assert [one.kind for one in desk.ask("parser").matches] == [DocumentKind.LEDGER]
     assert desk.ask("lexer", kinds=frozenset({DocumentKind.LEDGER})).matches == ()
     assert len(desk.ask("lexer", kinds=frozenset({DocumentKind.JOURNAL})).matches) == 1
+
+
+def make_journal(*facts: tuple[FactKind, str], minute: int = 0) -> str:
+    at = datetime(2026, 1, 9, 12, minute, tzinfo=UTC)
+    lines = [
+        JournalLine(seq=seq, fact=Fact(kind.value, text, at, "crane-00000001"))
+        for seq, (kind, text) in enumerate(facts, 1)
+    ]
+    return "".join(map(render_line, lines))
+
+
+@pytest.mark.requirement("C129", "C133")
+def test_what_only_an_archived_journal_says_is_read_once_and_found(desk: Desk) -> None:
+    said = make_journal((FactKind.NOTE, "The lexer is slow"), (FactKind.DONE, "Wrote the parser"))
+    desk.ended.put("s-1.jsonl", said, "2026-01")
+    desk.ended.put("s-2.jsonl", make_journal((FactKind.DONE, "Wrote the lexer")), "2026-01")
+    desk.ended.put("s-3.jsonl", "\xff no journal\n", "2026-01")
+
+    (match,) = desk.ask("lexers").matches
+    assert (match.kind, match.name, match.agent) == (DocumentKind.JOURNAL, "s-1", "crane-00000001")
+    assert (match.at, match.is_local) == (datetime(2026, 1, 9, 12, tzinfo=UTC), True)
+    assert match.snippet.text == "note: The lexer is slow"
+    assert match.path.endswith("journal/ended/2026-01/s-1.jsonl")
+    assert match.path.rpartition("/")[2] in match.command
+    assert desk.ask("parser").matches == ()  # its event says so
+    assert sorted(desk.ended.read_names) == ["s-1.jsonl", "s-1.jsonl", "s-2.jsonl", "s-3.jsonl"]
+
+    desk.ended.drop("s-1.jsonl", "2026-01")
+    assert desk.ask("lexers").matches == ()
+
+
+def test_a_running_session_comes_before_archived_journals(desk: Desk) -> None:
+    desk.ended.put("s-1.jsonl", make_journal((FactKind.NOTE, "lexer lexer lexer")), "2026-01")
+    account = desk.place.start()
+    desk.place.say(account, FactKind.NOTE, "The lexer is slow in all of the tests that we have")
+
+    assert names(desk.ask("lexer")) == [account.session, "s-1"]
 
 
 def test_results_with_some_words_are_one_list_and_weak_ones_come_last(desk: Desk) -> None:

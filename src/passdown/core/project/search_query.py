@@ -60,10 +60,7 @@ class DocumentKind(StrEnum):
     HISTORY = "history"
 
 
-LIVE_KINDS: Final = frozenset({DocumentKind.LEDGER, DocumentKind.JOURNAL})
-"""The kinds of documents that keep changing; each search reads them."""
-
-LOCAL_KINDS: Final = LIVE_KINDS | {DocumentKind.HISTORY}
+LOCAL_KINDS: Final = frozenset({DocumentKind.LEDGER, DocumentKind.JOURNAL, DocumentKind.HISTORY})
 """The kinds of documents that stay on this machine."""
 
 

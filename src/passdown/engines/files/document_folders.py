@@ -1,4 +1,4 @@
-"""Search sources other than events: archived records, stream documents and loop ledgers."""
+"""Search sources other than events: records, stream documents, loop ledgers, history and ended journals."""
 
 import os
 import stat
@@ -8,9 +8,11 @@ from typing import Final
 
 from passdown import layout
 from passdown.engines.files import read
-from passdown.engines.files.event_log import FileEventLog, is_text, make_mark
-from passdown.engines.files.folders import MONTH
+from passdown.engines.files.ended_journals import NAME
+from passdown.engines.files.event_log import FileEventLog, is_text, make_mark, mark_entry
+from passdown.engines.files.folders import MONTH, list_marks
 from passdown.engines.files.read import OpenFolder
+from passdown.errors import StorageError
 from passdown.ports.change_files import ChangeFiles
 from passdown.ports.clock import Clock
 from passdown.ports.event_log import FileMark
@@ -114,6 +116,40 @@ class HistoryFiles:
         del folder
         try:
             return read.read(self._root, os.path.join(self._folder, name), read.JOURNAL)
+        except OSError:
+            return None
+
+
+class EndedJournalFiles:
+    """The archived journals of ended sessions, in a folder for each month. One that grows again leaves it."""
+
+    def __init__(self, folder: str, clock: Clock, *, root: str) -> None:
+        """Store the full path of the folder of months, and that below which no link is followed."""
+        self._folder = folder
+        self._clock = clock
+        self._root = root
+
+    def folders(self, known: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the folder itself, named ``""``, and those of months; none if a link is in the way."""
+        now = self._clock.now().timestamp()
+        try:
+            return list_marks(self._folder, known, now, root=self._root, named=MONTH)
+        except StorageError:
+            return {}
+
+    def files(self, folder: str) -> Mapping[str, FileMark]:
+        """Return the journals of a month; there are none beside the months."""
+        try:
+            with read.open_folder(self._root, os.path.join(self._folder, folder)) as opened:
+                entries = [one for one in opened.scan() if folder and NAME.fullmatch(one.name)]
+                return {one.name: mark for one in entries if (mark := mark_entry(one))}
+        except OSError:
+            return {}
+
+    def read(self, folder: str, name: str) -> bytes | None:
+        """Return a journal."""
+        try:
+            return read.read(self._root, os.path.join(self._folder, folder, name), read.JOURNAL)
         except OSError:
             return None
 

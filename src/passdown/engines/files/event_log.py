@@ -55,7 +55,9 @@ class FileEventLog:
     def files(self, folder: str) -> Mapping[str, FileMark]:
         try:
             opened = self._folders.renew(os.path.join(self._events, folder))
-            return {one.name: mark for one in opened.scan() if _can_hold(one.name) and (mark := _mark(one))}
+            return {
+                one.name: mark for one in opened.scan() if _can_hold(one.name) and (mark := mark_entry(one))
+            }
         except OSError:
             return {}
 
@@ -101,7 +103,7 @@ def is_text(name: str) -> bool:
     return True
 
 
-def _mark(entry: os.DirEntry[str]) -> FileMark | None:
+def mark_entry(entry: os.DirEntry[str]) -> FileMark | None:
     """Return the mark of a regular file; None for anything else, or if it no longer exists."""
     if not read.is_file(entry):
         return None

@@ -1,19 +1,20 @@
-"""The documents of this machine that keep changing, as the search reads them: ledgers and journals."""
+"""The ledgers and journals of this machine, as the search reads them."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Final, NamedTuple
 
 from passdown import layout
-from passdown.core.formats.journal import Scope
+from passdown.core.formats.journal import Scope, parse_journal
 from passdown.core.kinds import FactKind
 from passdown.core.project.search_query import DocumentKind, read_head, shell_word
-from passdown.core.sessions.session_facts import Account
-from passdown.errors import StorageError
+from passdown.core.sessions.session_facts import Account, fold_journal
+from passdown.errors import FormatError, StorageError
 from passdown.ports.search import SearchFilter
 from passdown.services.sessions.journals import read_accounts, read_labelled
 from passdown.services.workspace.workspaces import Workspace
 
+JOURNAL_ENDING: Final = ".jsonl"
 _ENDING: Final = ".md"
 _PRIVATE: Final = (FactKind.NOTE, FactKind.PROMPT, FactKind.PLAN, FactKind.COMMAND, FactKind.WORDS)
 """What no ledger, event or archive shows."""
@@ -78,7 +79,7 @@ def _read_journals(workspace: Workspace, shown: set[str]) -> Iterator[LiveText]:
     for account in read_accounts(workspace, Scope.LIVE):
         is_shown = account.is_published or account.label in shown
         if text := _render(account, _PRIVATE if is_shown else _PRIVATE + _STATED):
-            path, command = _place_of(workspace, account.session)
+            path, command = place_journal(workspace, f"{account.session}{JOURNAL_ENDING}")
             yield LiveText(
                 DocumentKind.JOURNAL, account.session, path, text, account.touched_at, account.agent, command
             )
@@ -93,11 +94,25 @@ def _render(account: Account, kinds: tuple[FactKind, ...]) -> str:
     )
 
 
-def _place_of(workspace: Workspace, session: str) -> tuple[str, str]:
-    """Return where a journal is, and the command that prints it from any checkout."""
-    name = f"{layout.JOURNALS}/{session}.jsonl"
+def place_journal(workspace: Workspace, below: str) -> tuple[str, str]:
+    """Return where a file of the journals is, and the command that prints it from any checkout."""
+    name = f"{layout.JOURNALS}/{below}"
     if workspace.git_documents is None:
         path = f"{workspace.settings.paths.runtime}/{name}"
         return path, f"cat {shell_word(path)}"
     folder = '"$(git rev-parse --git-common-dir)"'
     return layout.shown_in_git(layout.in_git(name)), f"cat {folder}/{layout.in_git(name)}"
+
+
+def read_ended(name: str, data: bytes) -> Account:
+    """Fold the archived journal of an ended session, from the name and content of its file."""
+    try:
+        lines = parse_journal(data.decode("utf-8", "replace")).lines
+    except FormatError:
+        lines = ()
+    return fold_journal(name.removesuffix(JOURNAL_ENDING), lines)
+
+
+def render_ended(account: Account) -> str:
+    """Render what only the journal of an ended session has: the rest is in its events."""
+    return _render(account, _PRIVATE)

@@ -1,7 +1,7 @@
 """Full-text search over ledgers, journals, archived sessions, events, streams, loops and history.
 
-Documents that are written once are read once, into an index that each search updates. The ledgers and
-journals of running sessions keep changing and are read every time.
+Documents that are written once are read once, into an index that each search updates; so are the journals of
+ended sessions once they are archived. Ledgers and the other journals keep changing and are read every time.
 """
 
 from collections import Counter
@@ -19,7 +19,6 @@ from passdown.core.merge.event_facts import ID_SIZE
 from passdown.core.merge.rollups import find_member, is_rollup
 from passdown.core.project.ranking import MatchRank, QuestionWeights, rank_text
 from passdown.core.project.search_query import (
-    LIVE_KINDS,
     LOCAL_KINDS,
     MAX_WORDS,
     DocumentKind,
@@ -48,7 +47,14 @@ from passdown.ports.search import (
 from passdown.records import record, replace
 from passdown.services.log.events import parse_events
 from passdown.services.log.indexing import UNREAD, NewFile, Step, bring_up_to_date, find_changed
-from passdown.services.project.live_texts import agent_of, read_live
+from passdown.services.project.live_texts import (
+    JOURNAL_ENDING,
+    agent_of,
+    place_journal,
+    read_ended,
+    read_live,
+    render_ended,
+)
 from passdown.services.workspace.workspaces import Workspace
 
 BATCH: Final = 5_000
@@ -143,10 +149,10 @@ def search(
     shown = [_show(workspace, scope, hit, query, asked.size) for hit in hits.best]
     gone = [hit.rank for hit, match in zip(hits.best, shown, strict=True) if match is None]  # 3
     live = list(_search_live(workspace, query, asked, hits.weights))
-    matches = [*(match for match in shown if match is not None), *live]
-    matches.sort(key=_order)  # 1, 2
+    found = [*((match, False) for match in shown if match is not None), *((match, True) for match in live)]
+    found.sort(key=_order)  # 1, 2
     return SearchResults(
-        matches=tuple(matches[: asked.limit]),
+        matches=tuple(match for match, _ in found[: asked.limit]),
         total=len(live) + hits.total - len(gone),
         weak=hits.weak - gone.count(MatchRank.WEAK) + sum(match.is_weak for match in live),
         is_least=hits.is_least,
@@ -166,10 +172,14 @@ def _search_index(
     return scope.index.find(query, asked.wanted, asked.limit)
 
 
-def _order(match: SearchMatch) -> tuple[int, bool, float, float]:
-    """Return the place of a match in the list; the scores of an index say nothing about other documents."""
+def _order(found: tuple[SearchMatch, bool]) -> tuple[int, bool, float, float]:
+    """Return the place of a match in the list, from it and whether its document keeps changing.
+
+    The scores of an index say nothing about other documents.
+    """
+    match, is_live = found
     is_whole = match.rank >= MatchRank.FORMS
-    return -match.rank, is_whole and match.kind not in LIVE_KINDS, -match.score, -match.at.timestamp()
+    return -match.rank, is_whole and not is_live, -match.score, -match.at.timestamp()
 
 
 def _read_query(text: str) -> SearchQuery:
@@ -232,18 +242,24 @@ class _IndexedSource:
         if self._kind is DocumentKind.EVENT:
             yield from _read_events(name, data)
             return
-        text = _text_of(self._kind, data)
-        if self._kind is DocumentKind.LOOP:
-            at, agent = _read_loop(text)
-        elif self._kind is DocumentKind.HISTORY:
-            at, agent = _read_history(name, data)
-        elif self._kind is DocumentKind.STREAM:
-            at, agent = self._read_stream(text)
+        if self._kind is DocumentKind.JOURNAL:
+            account = read_ended(name, data)
+            text, at, agent = render_ended(account), account.touched_at, account.agent
         else:
-            at, agent = self._read_record(name, text)
-        key = sha256(f"{folder}/{name}".encode() + b"\0" + data).hexdigest()
-        changed_at = _EPOCH + timedelta(microseconds=mark.changed // _MICROSECOND)
-        yield SearchDocument(key, "", at or changed_at, _writable(agent), text)
+            text = _text_of(self._kind, name, data)
+            at, agent = self._read_head(name, data, text)
+        if text or self._kind is not DocumentKind.JOURNAL:
+            key = sha256(f"{folder}/{name}".encode() + b"\0" + data).hexdigest()
+            changed_at = _EPOCH + timedelta(microseconds=mark.changed // _MICROSECOND)
+            yield SearchDocument(key, "", at or changed_at, _writable(agent), text)
+
+    def _read_head(self, name: str, data: bytes, text: str) -> tuple[datetime | None, str]:
+        """Return when a document was written, if it says so, and by whom."""
+        if self._kind is DocumentKind.LOOP:
+            return _read_loop(text)
+        if self._kind is DocumentKind.HISTORY:
+            return _read_history(name, data)
+        return self._read_stream(text) if self._kind is DocumentKind.STREAM else self._read_record(name, text)
 
     def _read_record(self, name: str, text: str) -> tuple[datetime | None, str]:
         head, named = read_head(text), parse_archive_file_name(name)
@@ -259,8 +275,10 @@ class _IndexedSource:
         return stream.updated or stream.date, stream.checkpoint.agent if stream.checkpoint else ""
 
 
-def _text_of(kind: DocumentKind, data: bytes) -> str:
+def _text_of(kind: DocumentKind, name: str, data: bytes) -> str:
     """Return the text of a document in which words are found and shown; unreadable history has none."""
+    if kind is DocumentKind.JOURNAL:
+        return render_ended(read_ended(name, data))
     text = data.decode("utf-8", "replace")
     if kind is not DocumentKind.HISTORY:
         return text
@@ -304,6 +322,29 @@ def _show(
         data = find_member(data, hit.key)
     if data is None:
         return None
+    name = hit.name or _name_of(hit)
+    path, command = _locate(workspace, hit, name)
+    return SearchMatch(
+        kind=hit.kind,
+        name=name,
+        path=path,
+        at=hit.at,
+        agent=hit.agent,
+        is_retracted=hit.is_retracted,
+        snippet=make_snippet(_text_of(hit.kind, hit.file, data), query, size),
+        command=command,
+        score=hit.score,
+        rank=hit.rank,
+        missing=hit.missing,
+        share=hit.share,
+    )
+
+
+def _locate(workspace: Workspace, hit: Hit, name: str) -> tuple[str, str]:
+    """Return where a document is, and the command that shows it."""
+    below = f"{hit.folder}/{hit.file}" if hit.folder else hit.file
+    if hit.kind is DocumentKind.JOURNAL:
+        return place_journal(workspace, f"{layout.ENDED}/{below}")
     paths = workspace.settings.paths
     folder = {
         DocumentKind.EVENT: paths.events,
@@ -312,32 +353,20 @@ def _show(
         DocumentKind.LOOP: paths.loops,
         DocumentKind.HISTORY: layout.shown_in_git(layout.history_folder()),
     }[hit.kind]
-    path = "/".join(part for part in (folder, hit.folder, hit.file) if part)
-    name = hit.name or _name_of(hit)
-    return SearchMatch(
-        kind=hit.kind,
-        name=name,
-        path=path,
-        at=hit.at,
-        agent=hit.agent,
-        is_retracted=hit.is_retracted,
-        snippet=make_snippet(_text_of(hit.kind, data), query, size),
-        command=_command(hit, name, path),
-        score=hit.score,
-        rank=hit.rank,
-        missing=hit.missing,
-        share=hit.share,
-    )
+    path = f"{folder}/{below}"
+    return path, _command(hit, name, path)
 
 
 def _name_of(hit: Hit) -> str:
-    """Return the name of a document: a stream's folder, a change and its loop, or a record's file name."""
+    """Return the name of a document: a stream, a change and its loop, a session, or a record's file."""
     if hit.kind is DocumentKind.LOOP:
         change, _, path = hit.file.partition("/")
         return f"{change}/{layout.loop_of(path)}"
     if hit.kind is DocumentKind.HISTORY:
         return layout.history_session(hit.file)
-    return hit.file.partition("/")[0] if hit.kind is DocumentKind.STREAM else hit.file.removesuffix(_ENDING)
+    if hit.kind is DocumentKind.STREAM:
+        return hit.file.partition("/")[0]
+    return hit.file.removesuffix(JOURNAL_ENDING if hit.kind is DocumentKind.JOURNAL else _ENDING)
 
 
 def _command(hit: Hit, name: str, path: str) -> str:
