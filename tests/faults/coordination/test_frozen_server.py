@@ -29,6 +29,7 @@ from tests.stores.proxies import Proxy
 from tests.stores.servers import APP, PORT, MigratedDatabase, Postgres
 from tests.support.commands import Done, environment
 from tests.support.gits import make_started
+from tests.support.listeners import Listener
 
 pytestmark = [pytest.mark.server, pytest.mark.proof]
 
@@ -424,3 +425,19 @@ def test_a_commit_that_nobody_answers_in_time_may_have_been_made(proxy: Proxy, t
 
     assert "Repeat the same command" in raised.value.hint
     made.store.close()
+
+
+@pytest.mark.requirement("C86", "C144", through="command")
+def test_one_of_several_servers_that_says_nothing_does_not_hide_the_others(
+    place: Place, own_postgres: Postgres
+) -> None:
+    address = own_postgres.address
+    with Listener.on_port(is_stopped=True) as silent:
+        url = (
+            f"postgresql://{APP}@/postgres?host=127.0.0.1,{address.folder}"
+            f"&port={silent.port},{address.port}&connect_timeout=2"
+        )
+        done = place.call("claim", "t-other", "--session", Place.name, wait=30, url=url)
+
+    assert (done.code, silent.calls > 0) == (0, True), done
+    assert done.out.startswith("Claimed: t-other"), done

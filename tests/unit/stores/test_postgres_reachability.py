@@ -50,8 +50,8 @@ def test_places_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.requirement("C86")
 def test_who_listens_is_reachable_and_who_does_not_is_not() -> None:
     with Listener.on_port() as server:
-        assert is_reachable(server.url, LONG)
-        assert is_reachable(server.url.replace("//", "//127.0.0.1:1,"), LONG)
+        assert is_reachable(server.url, LONG, LONG)
+        assert is_reachable(server.url.replace("//", "//127.0.0.1:1,"), LONG, LONG)
         url = server.url
 
     assert not is_reachable(url)
@@ -63,9 +63,29 @@ def test_who_takes_a_call_and_says_nothing_is_not_reachable() -> None:
     start = clock.monotonic()
 
     with Listener.on_port(is_stopped=True) as server:
-        assert not is_reachable(server.url, 0.1)
+        assert not is_reachable(server.url, LONG, 0.1)
 
     assert clock.monotonic() - start < 5
+
+
+@pytest.mark.requirement("C86", "C144")
+def test_who_takes_the_call_at_once_may_take_longer_to_answer() -> None:
+    waited = []
+
+    def wait() -> None:
+        waited.append(Event().wait(1.5))
+
+    with Listener.on_port(before_answer=wait) as server:
+        assert is_reachable(server.url, 1.0, LONG)
+    assert waited == [False]
+
+
+@pytest.mark.requirement("C86")
+def test_a_server_that_is_silent_does_not_hide_the_one_behind_it() -> None:
+    with Listener.on_port(is_stopped=True) as frozen, Listener.on_port() as server:
+        before = f"//127.0.0.1:{frozen.port},"
+        assert is_reachable(server.url.replace("//", before), LONG, LONG)
+        assert not is_reachable(frozen.url.replace("//", before), LONG, 0.1)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such sockets on Windows")
@@ -74,7 +94,7 @@ def test_a_socket_in_the_file_system_is_reachable(home: Path) -> None:
         server.bind(str(home / ".s.PGSQL.7"))
         server.listen()
         with Listener(server):
-            assert is_reachable(f"postgresql:///x?host={home}&port=7", LONG)
+            assert is_reachable(f"postgresql:///x?host={home}&port=7", LONG, LONG)
 
     assert not is_reachable(f"postgresql:///x?host={home}&port=7")
     assert not is_reachable(f"postgresql:///x?host={home}/{'long' * 50}&port=7")

@@ -6,7 +6,8 @@ Loading the driver, or looking up a host name, can take longer than a caller may
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from passdown.engines.system import SystemClock
@@ -29,15 +30,47 @@ class ServerPlace(NamedTuple):
     port: str
 
 
-def is_reachable(url: str, seconds: float = 0.225) -> bool:
-    """Return whether a server answers at one of the addresses in a URL, within that many seconds.
+class _Waiting:
+    """How many seconds may still be waited for something."""
 
-    If the URL leaves the address to the driver, the answer is yes: only the driver knows the address.
+    def __init__(self, seconds: float) -> None:
+        self.left = seconds
+
+    @contextmanager
+    def passes(self) -> Iterator[float]:
+        """Give the seconds that are left, and take the time in which something is waited for from them."""
+        clock = SystemClock()
+        begun = clock.monotonic()
+        try:
+            yield self.left
+        finally:
+            self.left -= clock.monotonic() - begun
+
+
+def is_reachable(url: str, connecting: float = 0.225, answering: float = 1.0) -> bool:
+    """Return whether a server answers at one of the addresses in a URL, within these seconds.
+
+    A server that is far away or busy takes a connection some time before it answers, so it gets more time for
+    that. If the URL leaves the address to the driver, the answer is yes: only the driver knows the address.
+    Several servers are asked at once, so that one that says nothing does not hide the others.
     """
     places = find_places(url)
-    clock = SystemClock()
-    end = clock.monotonic() + seconds
-    return not places or any(_answers(place, end - clock.monotonic()) for place in places)
+    if len(places) < 2:  # noqa: PLR2004
+        return not places or _answers(places[0], connecting, answering)
+    from queue import Empty, SimpleQueue
+    from threading import Thread
+
+    found: SimpleQueue[bool] = SimpleQueue()
+
+    def ask(place: ServerPlace) -> None:
+        found.put(_answers(place, connecting, answering))
+
+    for place in places:
+        Thread(target=ask, args=(place,), daemon=True).start()
+    try:
+        return any(found.get(timeout=connecting + answering) for _ in places)
+    except Empty:
+        return False
 
 
 def find_places(url: str) -> tuple[ServerPlace, ...]:
@@ -88,16 +121,13 @@ def _decode(text: str) -> str:
     return unquote(text)
 
 
-def _answers(place: ServerPlace, seconds: float) -> bool:
-    if seconds <= 0:
-        return False
-    clock = SystemClock()
-    end = clock.monotonic() + seconds
+def _answers(place: ServerPlace, connecting: float, answering: float) -> bool:
+    to_connect, to_answer = _Waiting(connecting), _Waiting(answering)
     if place.host.startswith(("/", "@")):
-        return sys.platform == "win32" or _connects(socket.AF_UNIX, _socket_name(place), seconds)
-    return any(
-        _connects(family, address, end - clock.monotonic()) for family, address in _look_up(place, seconds)
-    )
+        name = _socket_name(place)
+        return sys.platform == "win32" or _talks(socket.AF_UNIX, name, to_connect, to_answer)
+    addresses = _look_up(place, to_connect)
+    return any(_talks(family, address, to_connect, to_answer) for family, address in addresses)
 
 
 def _socket_name(place: ServerPlace) -> str:
@@ -105,24 +135,27 @@ def _socket_name(place: ServerPlace) -> str:
     return f"\0{name[1:]}" if name.startswith("@") else name  # an abstract socket, which only Linux has
 
 
-def _connects(family: socket.AddressFamily, address: Address, seconds: float) -> bool:
-    if seconds <= 0:
+def _talks(family: socket.AddressFamily, address: Address, to_connect: _Waiting, to_answer: _Waiting) -> bool:
+    """Return whether somebody takes the connection in time, and answers in time."""
+    if min(to_connect.left, to_answer.left) <= 0:
         return False
-    clock = SystemClock()
-    end = clock.monotonic() + seconds
     with socket.socket(family) as plug:
         try:
-            plug.settimeout(seconds)
-            plug.connect(address)
-            plug.settimeout(end - clock.monotonic())
-            plug.sendall(_SSL_REQUEST)
-            return plug.recv(1) != b""
+            with to_connect.passes() as seconds:
+                plug.settimeout(seconds)
+                plug.connect(address)
+            with to_answer.passes() as seconds:
+                plug.settimeout(seconds)
+                plug.sendall(_SSL_REQUEST)
+                return plug.recv(1) != b""
         except (OSError, ValueError):  # a path may be too long or contain a null byte
             return False
 
 
-def _look_up(place: ServerPlace, seconds: float) -> Iterator[tuple[socket.AddressFamily, Address]]:
-    """Yield the addresses of a host; a look-up that takes too long is abandoned in its thread."""
+def _look_up(place: ServerPlace, to_connect: _Waiting) -> Sequence[tuple[socket.AddressFamily, Address]]:
+    """Return the addresses of a host; a look-up that takes too long is abandoned in its thread."""
+    if to_connect.left <= 0:
+        return ()
     from queue import Empty, SimpleQueue
     from threading import Thread
 
@@ -137,6 +170,7 @@ def _look_up(place: ServerPlace, seconds: float) -> Iterator[tuple[socket.Addres
 
     Thread(target=ask, daemon=True).start()
     try:
-        yield from found.get(timeout=seconds)
+        with to_connect.passes() as seconds:
+            return found.get(timeout=seconds)
     except Empty:
-        return
+        return ()
