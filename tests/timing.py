@@ -35,6 +35,8 @@ SLOWER: Final = 3.0
 
 MOST_TRIES: Final = 40
 TRIES_WHEN_SLOW: Final = 4
+MEASUREMENTS_WHEN_SLOW: Final = 4
+"""How often a call that was made slower is measured, until it is noticed."""
 _ROOM_OF_FIRST: Final = (1.25, 1.5)
 """What the first tries may cost: a single one is less reliable, so it must be closer to the usual cost."""
 _TRIES_TO_RECORD: Final = 8
@@ -213,8 +215,17 @@ def measure_slower(act: Callable[[], Took], usual: float, how: str, *, waits: fl
     """Measure a call that is made slower by twice its usual cost, by `work` or by `wait`.
 
     The usual cost counts, not the cost on this machine: where a call costs half of that, a call three times
-    slower would still be fast enough.
+    slower would still be fast enough. A machine that is slow just while Python starts makes the call look
+    fast; then it is measured again.
     """
+    costs = (_measure_dragged(act, usual, how, waits) for _ in range(MEASUREMENTS_WHEN_SLOW))
+    cost = next(costs)
+    while cost.p <= ROOM * usual and (again := next(costs, None)):
+        cost = again
+    return cost
+
+
+def _measure_dragged(act: Callable[[], Took], usual: float, how: str, waits: float) -> Cost:
     start = functools.reduce(Took.least, (start_python(1) for _ in range(10)))
     with dragging(how, (SLOWER - 1) * usual * start.wall):
         return measure(act, usual, waits=waits, tries=TRIES_WHEN_SLOW)
