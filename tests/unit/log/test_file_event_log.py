@@ -132,7 +132,7 @@ class GoneEntry:
 
 
 def test_what_goes_away_while_we_look_is_not_there() -> None:
-    assert event_log._mark(GoneEntry()) is None  # type: ignore[arg-type]  # a race by hand
+    assert event_log.mark_entry(GoneEntry()) is None  # type: ignore[arg-type]  # a race by hand
     assert not read.is_folder(GoneEntry())  # type: ignore[arg-type]  # a race by hand
 
 

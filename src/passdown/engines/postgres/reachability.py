@@ -6,7 +6,7 @@ Loading the driver, or looking up a host name, can take longer than a caller may
 import os
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
@@ -37,7 +37,7 @@ class _Waiting:
         self.left = seconds
 
     @contextmanager
-    def passes(self) -> Iterator[float]:
+    def passes(self) -> Generator[float, None, None]:
         """Give the seconds that are left, and take the time in which something is waited for from them."""
         clock = SystemClock()
         begun = clock.monotonic()
