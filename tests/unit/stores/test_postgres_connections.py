@@ -49,6 +49,13 @@ def test_a_url_that_cannot_be_read_is_not_told(url: str) -> None:
 
 
 def test_a_place_is_told_without_user_and_password() -> None:
-    places = [open_store(url, "p-1").place for url in (f"postgresql://ann:{SECRET}@h:7/x", "postgresql:///x")]
+    urls = (
+        f"postgresql://ann:{SECRET}@h:7/x",
+        "postgresql:///x",
+        "postgresql://a:1,b:2/x",
+        "postgresql://a,b/x",
+    )
 
-    assert places == ["h:7", "default host"]
+    places = [open_store(url, "p-1").place for url in urls]
+
+    assert places == ["h:7", "default host", "a:1, b:2", "a, b"]

@@ -154,9 +154,12 @@ class Connections:
 
     @property
     def place(self) -> str:
-        """The host and port of the database, without user and password."""
+        """The hosts of the database with their ports, without user and password."""
         host = self._options.get("host") or self._options.get("service") or "default host"
-        return ":".join(str(part) for part in (host, self._options.get("port")) if part)
+        hosts, ports = str(host).split(","), str(self._options.get("port") or "").split(",")
+        if len(ports) != len(hosts):
+            ports = ports[:1] * len(hosts)
+        return ", ".join(f"{host}:{port}" if port else host for host, port in zip(hosts, ports, strict=True))
 
     @contextmanager
     def open(self, project: str, opening: Opening) -> Generator[OpenTransaction, None, None]:
