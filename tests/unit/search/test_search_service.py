@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from passdown.core.facts import Fact
-from passdown.core.formats.journal import JournalLine, render_line
+from passdown.core.formats.journal import MAX_LINES, JournalLine, render_line
 from passdown.core.kinds import FactKind
 from passdown.core.merge.event_facts import parse_event_facts
 from passdown.core.merge.rollups import RollupMember, render_rollup
@@ -220,6 +220,7 @@ def test_what_only_an_archived_journal_says_is_read_once_and_found(desk: Desk) -
     desk.ended.put("s-1.jsonl", said, "2026-01")
     desk.ended.put("s-2.jsonl", make_journal((FactKind.DONE, "Wrote the lexer")), "2026-01")
     desk.ended.put("s-3.jsonl", "\xff no journal\n", "2026-01")
+    desk.ended.put("s-4.jsonl", said + "\n" * MAX_LINES, "2026-01")
 
     (match,) = desk.ask("lexers").matches
     assert (match.kind, match.name, match.agent) == (DocumentKind.JOURNAL, "s-1", "crane-00000001")
@@ -228,7 +229,7 @@ def test_what_only_an_archived_journal_says_is_read_once_and_found(desk: Desk) -
     assert match.path.endswith("journal/ended/2026-01/s-1.jsonl")
     assert match.path.rpartition("/")[2] in match.command
     assert desk.ask("parser").matches == ()  # its event says so
-    assert sorted(desk.ended.read_names) == ["s-1.jsonl", "s-1.jsonl", "s-2.jsonl", "s-3.jsonl"]
+    assert sorted(desk.ended.read_names) == ["s-1.jsonl", *(f"s-{number}.jsonl" for number in (1, 2, 3, 4))]
 
     desk.ended.drop("s-1.jsonl", "2026-01")
     assert desk.ask("lexers").matches == ()
