@@ -47,12 +47,12 @@ class _Waiting:
             self.left -= clock.monotonic() - begun
 
 
-def is_reachable(url: str, connecting: float = 0.225, answering: float = 1.0) -> bool:
+def is_reachable(url: str, connecting: float = 0.225, answering: float = 0.225) -> bool:
     """Return whether a server answers at one of the addresses in a URL, within these seconds.
 
-    A server that is far away or busy takes a connection some time before it answers, so it gets more time for
-    that. If the URL leaves the address to the driver, the answer is yes: only the driver knows the address.
-    Several servers are asked at once, so that one that says nothing does not hide the others.
+    A server that is far away takes its time twice: for the connection, and for the answer. Several servers
+    are asked at once, so that one that says nothing does not hide the others. If the URL leaves the address
+    to the driver, the answer is yes: only the driver knows the address.
     """
     places = find_places(url)
     if len(places) < 2:  # noqa: PLR2004
