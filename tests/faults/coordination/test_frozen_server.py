@@ -427,7 +427,7 @@ def test_a_commit_that_nobody_answers_in_time_may_have_been_made(proxy: Proxy, t
     made.store.close()
 
 
-@pytest.mark.requirement("C86", "C144", through="command")
+@pytest.mark.requirement("C86", through="command")
 def test_one_of_several_servers_that_says_nothing_does_not_hide_the_others(
     place: Place, own_postgres: Postgres
 ) -> None:

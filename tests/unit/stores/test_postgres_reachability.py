@@ -68,7 +68,7 @@ def test_who_takes_a_call_and_says_nothing_is_not_reachable() -> None:
     assert clock.monotonic() - start < 5
 
 
-@pytest.mark.requirement("C86", "C144")
+@pytest.mark.requirement("C86")
 def test_who_takes_the_call_at_once_may_take_longer_to_answer() -> None:
     waited = []
 

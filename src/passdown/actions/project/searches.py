@@ -1,4 +1,4 @@
-"""Search ledgers, archived sessions, events, streams and loops."""
+"""Search ledgers, journals, archived sessions, events, streams, loops and history."""
 
 from datetime import datetime
 from typing import Annotated, Final

@@ -40,7 +40,7 @@ def seen_name(name: str, data: bytes) -> str:
 
 def is_displaced(name: str) -> bool:
     """Return whether a name is that of a displaced file."""
-    return name.startswith(".") and _NAME.fullmatch(name) is not None
+    return _NAME.fullmatch(name) is not None
 
 
 def judge_displaced(name: str, data: bytes) -> Displaced:
@@ -64,7 +64,7 @@ def _mark(data: bytes) -> str:
 
 def is_leftover(name: str) -> bool:
     """Return whether a name is that of a temporary file of ours that a killed process left behind."""
-    return name.startswith(".") and _LEFTOVER.fullmatch(name) is not None
+    return _LEFTOVER.fullmatch(name) is not None
 
 
 def leftover_pid(name: str) -> int:

@@ -54,10 +54,7 @@ class StreamDocuments:
 
     def read(self, folder: str, name: str) -> bytes | None:
         del folder
-        try:
-            return read.read(self._root, os.path.join(self._folder, name), read.DOCUMENT)
-        except OSError:
-            return None
+        return _read(self._root, os.path.join(self._folder, name), read.DOCUMENT)
 
 
 class LoopLedgers:
@@ -114,10 +111,7 @@ class HistoryFiles:
 
     def read(self, folder: str, name: str) -> bytes | None:
         del folder
-        try:
-            return read.read(self._root, os.path.join(self._folder, name), read.JOURNAL)
-        except OSError:
-            return None
+        return _read(self._root, os.path.join(self._folder, name), read.JOURNAL)
 
 
 class EndedJournalFiles:
@@ -148,10 +142,15 @@ class EndedJournalFiles:
 
     def read(self, folder: str, name: str) -> bytes | None:
         """Return a journal."""
-        try:
-            return read.read(self._root, os.path.join(self._folder, folder, name), read.JOURNAL)
-        except OSError:
-            return None
+        return _read(self._root, os.path.join(self._folder, folder, name), read.JOURNAL)
+
+
+def _read(root: str, path: str, most: int) -> bytes | None:
+    """Return the content of a file; None if it is gone or cannot be read."""
+    try:
+        return read.read(root, path, most)
+    except OSError:
+        return None
 
 
 def _list_history(top: OpenFolder, host: str) -> Mapping[str, FileMark]:

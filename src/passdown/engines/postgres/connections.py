@@ -17,6 +17,7 @@ from psycopg.pq import TransactionStatus
 
 from passdown.engines.patience import Patience
 from passdown.engines.postgres.pools import MARGIN, POOLS, Connection, DeadlineError, Pool, Pools
+from passdown.engines.postgres.reachability import pair_ports
 from passdown.engines.postgres.statements import split_script
 from passdown.engines.system import SystemClock
 from passdown.errors import AwayError, BrokenError, StorageError, UnansweredError, UsageError
@@ -156,10 +157,8 @@ class Connections:
     def place(self) -> str:
         """The hosts of the database with their ports, without user and password."""
         host = self._options.get("host") or self._options.get("service") or "default host"
-        hosts, ports = str(host).split(","), str(self._options.get("port") or "").split(",")
-        if len(ports) != len(hosts):
-            ports = ports[:1] * len(hosts)
-        return ", ".join(f"{host}:{port}" if port else host for host, port in zip(hosts, ports, strict=True))
+        pairs = pair_ports(str(host).split(","), str(self._options.get("port") or "").split(","))
+        return ", ".join(f"{host}:{port}" if port else host for host, port in pairs)
 
     @contextmanager
     def open(self, project: str, opening: Opening) -> Generator[OpenTransaction, None, None]:

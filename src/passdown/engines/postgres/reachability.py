@@ -6,11 +6,14 @@ Loading the driver, or looking up a host name, can take longer than a caller may
 import os
 import socket
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from typing import Final, NamedTuple
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 from passdown.engines.system import SystemClock
+
+T = TypeVar("T")
 
 DEFAULT_PORT: Final = "5432"
 _SCHEMES: Final = ("postgresql://", "postgres://")
@@ -55,22 +58,27 @@ def is_reachable(url: str, connecting: float = 0.225, answering: float = 0.225) 
     to the driver, the answer is yes: only the driver knows the address.
     """
     places = find_places(url)
-    if len(places) < 2:  # noqa: PLR2004
+    if len(places) <= 1:
         return not places or _answers(places[0], connecting, answering)
+    questions = [partial(_answers, place, connecting, answering) for place in places]
+    return any(_ask(questions, connecting + answering))
+
+
+def _ask(questions: Sequence[Callable[[], T]], seconds: float) -> Iterator[T]:
+    """Yield the answers as they come, until none comes for so long; the rest is abandoned in its threads."""
     from queue import Empty, SimpleQueue
     from threading import Thread
 
-    found: SimpleQueue[bool] = SimpleQueue()
+    found: SimpleQueue[T] = SimpleQueue()
 
-    def ask(place: ServerPlace) -> None:
-        found.put(_answers(place, connecting, answering))
+    def answer(question: Callable[[], T]) -> None:
+        found.put(question())
 
-    for place in places:
-        Thread(target=ask, args=(place,), daemon=True).start()
-    try:
-        return any(found.get(timeout=connecting + answering) for _ in places)
-    except Empty:
-        return False
+    for question in questions:
+        Thread(target=answer, args=(question,), daemon=True).start()
+    with suppress(Empty):
+        for _ in questions:
+            yield found.get(timeout=seconds)
 
 
 def find_places(url: str) -> tuple[ServerPlace, ...]:
@@ -90,14 +98,15 @@ def find_places(url: str) -> tuple[ServerPlace, ...]:
         ports = options["port"].split(",")
     if hosts == [""]:
         hosts = os.environ.get("PGHOST", "").split(",")
-    if len(ports) != len(hosts):
-        ports = ports[:1] * len(hosts)
     if not all(hosts):
         return ()
-    return tuple(
-        ServerPlace(host, port or os.environ.get("PGPORT", DEFAULT_PORT))
-        for host, port in zip(hosts, ports, strict=True)
-    )
+    default = os.environ.get("PGPORT", DEFAULT_PORT)
+    return tuple(ServerPlace(host, port or default) for host, port in pair_ports(hosts, ports))
+
+
+def pair_ports(hosts: Sequence[str], ports: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each host with its port; unless there are as many ports as hosts, all have the first."""
+    return zip(hosts, ports if len(ports) == len(hosts) else [ports[0]] * len(hosts), strict=True)
 
 
 def _split_host(text: str) -> tuple[str, str]:
@@ -156,21 +165,13 @@ def _look_up(place: ServerPlace, to_connect: _Waiting) -> Sequence[tuple[socket.
     """Return the addresses of a host; a look-up that takes too long is abandoned in its thread."""
     if to_connect.left <= 0:
         return ()
-    from queue import Empty, SimpleQueue
-    from threading import Thread
 
-    found: SimpleQueue[list[tuple[socket.AddressFamily, Address]]] = SimpleQueue()
-
-    def ask() -> None:
+    def look_up() -> Sequence[tuple[socket.AddressFamily, Address]]:
         try:
             told = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
         except (OSError, ValueError):  # `ValueError`: a label that is too long, or empty
-            told = []
-        found.put([(family, address) for family, _, _, _, address in told])
+            return ()
+        return [(family, address) for family, _, _, _, address in told]
 
-    Thread(target=ask, daemon=True).start()
-    try:
-        with to_connect.passes() as seconds:
-            return found.get(timeout=seconds)
-    except Empty:
-        return ()
+    with to_connect.passes() as seconds:
+        return next(_ask([look_up], seconds), ())

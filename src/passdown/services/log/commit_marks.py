@@ -36,8 +36,8 @@ def has_outdated_view(workspace: Workspace) -> bool:
 def describe_files(workspace: Workspace) -> str:
     """Return a text that changes with every event and every session record; the index must be up to date.
 
-    Only the folder of records is listed. Those of months in it, which are never emptied, tell when they last
-    changed.
+    Only the folder of records is listed: its months tell when they last changed. A record that is added to a
+    month within the grain of a time stamp goes unnoticed, until the next event.
 
     Raises an UnreadError if not all events were read.
     """

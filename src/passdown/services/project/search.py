@@ -245,13 +245,14 @@ class _IndexedSource:
         if self._kind is DocumentKind.JOURNAL:
             account = read_ended(name, data)
             text, at, agent = render_ended(account), account.touched_at, account.agent
+            if not text:
+                return
         else:
             text = _text_of(self._kind, name, data)
             at, agent = self._read_head(name, data, text)
-        if text or self._kind is not DocumentKind.JOURNAL:
-            key = sha256(f"{folder}/{name}".encode() + b"\0" + data).hexdigest()
-            changed_at = _EPOCH + timedelta(microseconds=mark.changed // _MICROSECOND)
-            yield SearchDocument(key, "", at or changed_at, _writable(agent), text)
+        key = sha256(f"{folder}/{name}".encode() + b"\0" + data).hexdigest()
+        changed_at = _EPOCH + timedelta(microseconds=mark.changed // _MICROSECOND)
+        yield SearchDocument(key, "", at or changed_at, _writable(agent), text)
 
     def _read_head(self, name: str, data: bytes, text: str) -> tuple[datetime | None, str]:
         """Return when a document was written, if it says so, and by whom."""
